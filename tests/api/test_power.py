@@ -228,7 +228,14 @@ def test_the_same_question_has_the_same_bytes(service: Any) -> None:
     assert {**first, "runtime": None} == {**second, "runtime": None}
     assert not first["method"]["exact"]
     assert json.dumps(first["solution"]) == json.dumps(
-        {"effect": 0.05, "n": 283, "n_always": 283, "power": first["solution"]["power"]}
+        {
+            "effect": 0.05,
+            "n": 283,
+            "n_always": 283,
+            "power": first["solution"]["power"],
+            "floor": None,
+            "false_alarm": None,
+        }
     )
 
 

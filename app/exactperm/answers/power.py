@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from .test import FROM_REQUEST, Alternative, WarningRecord, identifier
 
-Solve = Literal["power", "n", "effect"]
+Solve = Literal["power", "n", "effect", "floor", "false_alarm"]
 _CHANCE = {"ge": 0, "le": 1}
 
 
@@ -28,6 +28,12 @@ class Solution:
     power: Annotated[
         float | None, "The power of n items at this effect; at least the requested power if n was solved."
     ]
+    floor: Annotated[
+        float | None, "For runs: the least accuracy of a new run that is no alarm; a count over the items."
+    ] = None
+    false_alarm: Annotated[
+        float | None, _CHANCE, "The probability that a new run of the same system is below the floor."
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class PowerMethod:
     """The method, and what it takes as known."""
 
     name: Annotated[
-        str, "unconditional_binomial, tilted_sum (given the sizes), tilted_sum_rounded, midpoint, or normal."
+        str,
+        "unconditional_binomial, tilted_sum (given the sizes), tilted_sum_rounded, midpoint, normal, or poisson_binomial.",
     ]
     exact: bool
     given: Annotated[str, "What the method takes as known, in a sentence."]

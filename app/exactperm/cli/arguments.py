@@ -321,6 +321,15 @@ def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
     if given["alternative"] is not None:
         members["alternative"] = given["alternative"]
     design = {name: _number(given[name], f"--{name}") for name in (*NUMBERS, "sd") if given[name] is not None}
+    if given["floor"] is not None:
+        members["floor"] = _number(given["floor"], "--floor")
+    if given["runs"] is not None:
+        if given["paths"] or design:
+            raise click.UsageError(
+                "--runs has the files of one system's runs: give nothing else of a design."
+            )
+        files, fields = {"v": read_all(given["runs"])}, with_options(given["option"], fields_of(given), ROLES)
+        return PowerRequest(members, files_of(**files, **fields)), Form(files, {"v": given["runs"]}, fields)
     if given["paths"] and design:
         raise click.UsageError("Give the files of a pilot, or numbers such as --p10 and --p01, not both.")
     if not given["paths"]:

@@ -65,6 +65,7 @@ POWER_EXAMPLES = """\b
 Examples:
   exactperm power --solve effect --p10 0.08 --p01 0.05 -n 100,300,1000
   exactperm power --solve n --u 0.83 --v 0.80 --discordance 0.13
+  exactperm power --solve floor --runs 'runs/*.jsonl'      how low a new run may be
   exactperm power --solve n --effect 0.02 new.jsonl old.jsonl    two systems like these, a pilot
   exactperm power --solve power --effect 0.5 --sd 3 -n 200 -o power.svg
 

@@ -450,6 +450,12 @@ OF_THE_POWER = (
         help="As in the test [two-sided].",
     ),
     _power("--comparisons", metavar="NUMBER", help="How many tests share alpha [1]."),
+    _power("--floor", metavar="NUMBER", help="With --solve false_alarm: an alarm is a run below it."),
+    _design(
+        "--runs",
+        metavar="FILES",
+        help="Runs of one system, for a floor: a pattern such as 'runs/*.jsonl', or a folder.",
+    ),
     _design(
         "--p10", metavar="NUMBER", help="Items are right or wrong: the probability that U alone is right."
     ),

@@ -19,7 +19,7 @@ from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
-Solve = Literal["power", "n", "effect"]
+Solve = Literal["power", "n", "effect", "floor", "false_alarm"]
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent", "at_least", "not_below"]
 FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
@@ -297,6 +297,7 @@ def power(
     alpha: float | None = None,
     alternative: str | None = None,
     comparisons: int | None = None,
+    floor: float | None = None,
     timeout_s: float | None = None,
     **of_design: float,
 ) -> PowerRequest:
@@ -307,19 +308,23 @@ def power(
     design
         {"kind": "binary", "p10": 0.08, "p01": 0.05}: items are right or wrong; or u, v and discordance or correlation.
         {"kind": "sd", "sd": 0.3}: a normal approximation. Or a pilot: a test made by `scores(…)`, `counts(…)` and so
-        on.
+        on. {"kind": "runs", "v": [[1, 0, 1], …]}: the right and wrong runs of each item of one system.
     solve
-        "power", "n" or "effect".
+        "power", "n" or "effect"; of runs "floor" or "false_alarm".
     n, power, effect
         The known ones: numbers of items; the wanted power (0.8); the true difference in the statistic's units.
     alpha, alternative, comparisons
         As in the test; the comparisons share alpha.
+    floor
+        With false_alarm: the accuracy that is an alarm when a new run is below it.
     of_design
         The numbers of a design in its place, as on the command line: p10 and p01; u, v and discordance or correlation;
         or sd.
     """
     if solve is None:
-        raise TypeError('Name the number to solve for: solve="power", "n" or "effect".')
+        raise TypeError(
+            'Name the number to solve for: solve="power", "n" or "effect"; of runs "floor" or "false_alarm".'
+        )
     if of_design:
         if design is not None:
             raise TypeError("Numbers were given beside the design: give them in it, or without it.")
@@ -332,6 +337,7 @@ def power(
         "alpha": alpha,
         "alternative": alternative,
         "comparisons": comparisons,
+        "floor": floor,
         "timeout_s": timeout_s,
     }
     members = {name: value for name, value in given.items() if value is not None}

@@ -33,6 +33,7 @@ class Question:
     alpha: float = 0.05
     alternative: Alternative = "two-sided"
     comparisons: int = 1
+    floor: float | None = None
 
     @property
     def level(self) -> float:

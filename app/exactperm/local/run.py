@@ -176,9 +176,9 @@ def power(
         {"kind": "binary", "p10": 0.08, "p01": 0.05}, {"kind": "sd", "sd": 0.3}, or a test made by `scores(…)`,
         `counts(…)` and so on.
     solve
-        The number to solve for: "power", "n" or "effect".
+        The number to solve for: "power", "n" or "effect"; of {"kind": "runs", "v": …} "floor" or "false_alarm".
     given
-        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`. The numbers of a
+        n, power, effect, alpha, alternative, comparisons, floor, timeout_s: see `exactperm.client.power`. The numbers of a
         design may replace it: power(p10=0.08, p01=0.05, solve="n").
 
     >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n

@@ -220,6 +220,7 @@ POWER = (
     *named("critical_difference", "actual_alpha"),
     Column("method", "method.name", "word"),
     Column("warnings", "warnings", "codes"),
+    *(Column(f"solution_{name}", f"solution.{name}") for name in ("floor", "false_alarm")),
 )
 POINT = named("n", "effect", "power")
 

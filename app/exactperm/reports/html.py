@@ -613,6 +613,8 @@ QUESTIONS: dict[Solve, str] = {
     "n": "How many items?",
     "effect": "Which difference is found?",
     "power": "How likely is it found?",
+    "floor": "How low may a new run be?",
+    "false_alarm": "How often does a floor alarm for nothing?",
 }
 
 
@@ -637,6 +639,14 @@ def power_html(record: PowerRecord, power_id: str, signature: str, picture: str)
 def _key_of_power(record: PowerRecord) -> list[Fact]:
     solution = record.solution
     known = "exact" if record.method.exact else "approximate"
+    if solution.floor is not None and solution.false_alarm is not None:
+        rates = "exact given the rates of the runs"
+        return [
+            Fact("items", f"{solution.n:,}", ""),
+            Fact("floor", number(solution.floor), ""),
+            Fact("false alarms", number(solution.false_alarm), rates),
+            Fact("alpha", exactly(record.alpha), ""),
+        ]
     always = "" if solution.n_always in {None, solution.n} else f"always from {solution.n_always:,} on"
     return [
         Fact("items", "none" if solution.n is None else f"{solution.n:,}", always),

@@ -351,6 +351,6 @@ def power_facts(record: PowerRecord) -> list[str]:
         said.append(
             f"With {record.solution.n:,} items a difference of {number(record.critical_difference)} or more is significant."
         )
-    if record.actual_alpha is not None:
+    if record.actual_alpha is not None and record.solution.floor is None:
         said.append(f"Equal systems are declared different with probability {number(record.actual_alpha)}.")
     return said

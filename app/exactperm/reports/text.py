@@ -195,6 +195,13 @@ def _items(board: BoardRecord) -> str:
 def power_line(record: PowerRecord, power_id: str) -> str:
     """The answer in one line, without the line end."""
     solution = record.solution
+    if solution.floor is not None:
+        words = [
+            f"n={solution.n}", f"floor={number(solution.floor)}", f"false_alarm={_or_none(solution.false_alarm)}",
+            f"alpha={exactly(record.alpha)}", *([] if record.comparisons == 1 else [f"comparisons={record.comparisons}"]),
+            f"({record.method.name}, given the rates of the runs)", *(f"[{warning.code}]" for warning in record.warnings),
+        ]  # fmt: skip
+        return " ".join([*words, power_id])
     words = [
         f"n={_or_none(solution.n)}",
         *([] if solution.n_always in {None, solution.n} else [f"n_always={solution.n_always}"]),

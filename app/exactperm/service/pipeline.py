@@ -20,6 +20,7 @@ from ..errors import REFUSALS, BodyTooLarge, ExactpermError, InputError, located
 from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
+from ..inference.floor import RunsDesign, floor_answer
 from ..inference.options import Options
 from ..inference.paired import Prepared, finish, plan_record, prepare, run_test
 from ..inference.power import answer
@@ -250,7 +251,9 @@ def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
 
 
 def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
-    power = answer(prepared.question, prepared.design, prepared.digest)
+    design = prepared.design
+    ask: Any = floor_answer if isinstance(design, RunsDesign) else answer
+    power = ask(prepared.question, design, prepared.digest)
     return Ran(power, ("power", power.solution.n or 0))
 
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
-from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, located, prefixed
+from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, located, prefixed
 from ..execution.ipc import UNBOUNDED, Control
+from ..inference.floor import SOLVED, RunsDesign
 from ..inference.options import request_digest
 from ..inference.paired import ALGORITHM_VERSION, planned_test
 from ..inference.power import BinaryDesign, Design, NormalDesign, Question, as_written, from_accuracies
 from ..inference.sensitivity import PilotDesign, sizes_of
-from .documents import Document, json_of
+from ..inputs.alignment import ById
+from ..statistics.paired import Column, Repeated, Scores, lengths_of, samples_in
+from .documents import Document, Fields, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
-from .parse_files import option_pointer, read_form
+from .parse_files import Form, option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query
 from .schema.requests import FIELDS, Design as DesignFields, PowerFields, PowerRequest
 from .validation import validated
@@ -33,8 +39,14 @@ _SETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "binary": (("p10", "p01"), ("u", "v", "discordance"), ("u", "v", "correlation")),
     "pilot": (("request_kind", "request"),),
     "sd": (("sd",),),
+    "runs": (("v",),),
 }
-_NAMES = {"binary": "A binary", "pilot": "A pilot", "sd": "An sd"}
+_NAMES = {"binary": "A binary", "pilot": "A pilot", "sd": "An sd", "runs": "A runs"}
+_FLOORS = choices_of(
+    "solve", {"floor": "The floor of a level", "false_alarm": "The rate of alarms of a floor"}
+)
+# Members of a question that runs do not answer.
+_NOT_OF_RUNS = ("n", "power", "effect", "alternative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +54,7 @@ class ParsedPower:
     """A validated question about a design, or about a `pilot` that is still to be reduced."""
 
     question: Question
-    design: BinaryDesign | NormalDesign | None
+    design: BinaryDesign | NormalDesign | RunsDesign | None
     pilot: ParsedTest | None
     digest: str
     timeout_s: float | None
@@ -61,12 +73,18 @@ def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED)
         return _parse_form(job, body, control)
     value, context = json_of(body)
     options_of_query(job.query, ELSEWHERE)
-    request = validated(PowerRequest, value)
+    request = validated(PowerRequest, value, context=context)
     _require_a_set(request.design)
     question = _question(request)
+    runs = request.design.kind == "runs"
+    _require_runs(request, runs=runs)
     pilot = _pilot(request.design, job, context) if request.design.kind == "pilot" else None
-    digest = _digest(request.model_dump(exclude=IRRELEVANT_MEMBERS))
-    design, timeout_s = _design(request.design, question), job.deadline_s(request.timeout_s)
+    timeout_s = job.deadline_s(request.timeout_s)
+    if runs:
+        of_runs = _runs(request.design.v)
+        digest = _digest_of_runs(request, of_runs)
+        return ParsedPower(question, of_runs, None, digest, timeout_s, store_of(request))
+    digest, design = _digest(_members(request)), _design(request.design, question)
     return ParsedPower(question, design, pilot, digest, timeout_s, store_of(request))
 
 
@@ -78,19 +96,27 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
     values = {name: option_value(name, text) for name, text in texts.items()}
     request = validated(PowerFields, values, prefixed("/options"))
     question = _question(request, "/options")
+    runs = request.solve in SOLVED
+    _require_runs(request, runs=runs, prefix="/options")
+    if runs:
+        design = _runs_of_files(form, others, job)
+        digest = _digest_of_runs(request, design)
+        return ParsedPower(
+            question, design, None, digest, job.deadline_s(request.timeout_s), store_of(request)
+        )
     pilot = parse_files(form.files, others, job)
     of_pilot = request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
-    digest = _digest([request.model_dump(exclude=IRRELEVANT_MEMBERS), of_pilot])
+    digest = _digest([_members(request), of_pilot])
     return ParsedPower(question, None, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
 
 def _question(request: PowerFields, prefix: str = "") -> Question:
     """The question; raises InvalidTest at `<prefix>/power` for contradictory numbers."""
     solve = request.solve
-    if getattr(request, solve) is not None:
+    if getattr(request, solve, None) is not None:
         detail = f"{solve} is the number to solve for: leave it out, or solve for another."
         raise InvalidTest.at(f"{prefix}/{solve}", "redundant", detail)
-    power = None if solve == "power" else DEFAULT_POWER if request.power is None else request.power
+    power = None if solve in {"power", *SOLVED} else DEFAULT_POWER if request.power is None else request.power
     if power is not None and power <= request.alpha:
         detail = "The power must be above alpha, the probability of a false alarm."
         raise InvalidTest.at(f"{prefix}/power", "out_of_range", detail)
@@ -101,11 +127,95 @@ def _question(request: PowerFields, prefix: str = "") -> Question:
         )
         raise InvalidTest.at(f"{prefix}/alpha", "out_of_range", detail)
     n = () if request.n is None else request.n
-    return Question(solve, n, power, request.effect, request.alpha, request.alternative, request.comparisons)
+    return Question(
+        solve,
+        n,
+        power,
+        request.effect,
+        request.alpha,
+        request.alternative,
+        request.comparisons,
+        request.floor,
+    )
+
+
+def _members(request: PowerFields) -> dict[str, object]:
+    """The members that change the answer; ids are as old as questions without floors."""
+    members: dict[str, object] = request.model_dump(exclude=IRRELEVANT_MEMBERS)
+    if members["floor"] is None:
+        del members["floor"]
+    return members
+
+
+def _require_runs(request: PowerFields, *, runs: bool, prefix: str = "") -> None:
+    """Refuse floors without runs, and runs for anything else; raises InvalidTest."""
+    if runs != (request.solve in SOLVED):
+        detail = (
+            "Runs of one system give a floor or its rate of false alarms: set `solve=floor` or "
+            "`solve=false_alarm`."
+            if runs
+            else f"{request.solve} is solved from the runs of one system: give a design of the kind runs."
+        )
+        raise InvalidTest.at(f"{prefix}/solve", "solve_needs_runs", detail, _FLOORS if runs else ())
+    others = [name for name in _NOT_OF_RUNS if name in request.model_fields_set]
+    if runs and others:
+        detail = f"Runs have a floor at alpha: leave {others[0]} out."
+        raise InvalidTest.at(f"{prefix}/{others[0]}", "superfluous", detail)
+    if request.solve == "false_alarm" and request.floor is None:
+        raise InvalidTest.at(f"{prefix}/floor", "missing", "Give the floor whose false alarms you ask for.")
+    if request.floor is not None and request.solve != "false_alarm":
+        detail = "A floor is given to solve for its false alarms: leave it out."
+        raise InvalidTest.at(f"{prefix}/floor", "superfluous", detail)
+
+
+def _runs(given: Any, where: str = "/design/v") -> RunsDesign:
+    """The design of items with 0/1 runs; raises InvalidTest."""
+    column: Column | Repeated = given.values if isinstance(given, ById) else given  # type: ignore[assignment]
+    values, lengths = samples_in(column), lengths_of(column)
+    if not len(lengths):
+        raise InvalidTest.at(where, "empty", "There are no items: give at least one.")
+    if not np.isin(values, (0, 1)).all():
+        detail = "A floor counts runs that are right or wrong: give 1 and 0."
+        raise InvalidTest.at(where, "not_right_or_wrong", detail)
+    right = np.add.reduceat(values, np.cumsum(lengths) - lengths)
+    return RunsDesign.of(map(int, right), map(int, lengths))
+
+
+def _runs_of_files(form: Form, fields: Fields, job: Job) -> RunsDesign:
+    """The design from the files `v`, each with one run or with several of each item; raises InvalidTest as one file does."""
+    if set(form.files) != {"v"}:
+        detail = "Give the files of the runs as v."
+        raise InvalidTest.at(
+            f"/files/{next((role for role in form.files if role != 'v'), 'v')}", "unused_file", detail
+        )
+    runs: dict[object, list[float]] = {}
+    for file in form.files["v"].parts or (form.files["v"],):
+        data = parse_files({"u": file, "v": file}, fields, job).data
+        if not isinstance(data, Scores):
+            raise InvalidTest.at(
+                "/files/v", "not_right_or_wrong", "A floor needs right-or-wrong scores of the items."
+            )
+        lengths = lengths_of(data.u)
+        ids = range(len(lengths)) if data.pairing.ids is None else data.pairing.ids
+        for key, values in zip(ids, np.split(samples_in(data.u), np.cumsum(lengths)[:-1]), strict=True):
+            runs.setdefault(key, []).extend(values.tolist())
+    flat = np.array([value for values in runs.values() for value in values])
+    return _runs(Repeated(flat, np.array([len(values) for values in runs.values()])), "/files/v")
+
+
+def _digest_of_runs(request: PowerFields, design: RunsDesign) -> str:
+    """Of the laws, in which the order of items and runs is lost."""
+    question, laws = request.model_dump(exclude={*IRRELEVANT_MEMBERS, "design"}), design.laws
+    return _digest(
+        [question, laws.items, laws.offset, list(map(repr, laws.laws)), laws.counts.tolist(), design.fewest]
+    )
 
 
 def _require_a_set(design: DesignFields) -> None:
     """Require exactly the fields of one way to give a design."""
+    if design.v is not None and (design.kind == "runs") == isinstance(design.v, float):
+        detail = "Give the runs of each item." if design.kind == "runs" else "Give one number: V's accuracy."
+        raise InvalidTest.at("/design/v", "chance_or_runs", detail)
     given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
     sets = _SETS[design.kind]
     if given in map(set, sets):
@@ -171,7 +281,7 @@ class PreparedPower:
     """A question with its design, and its predicted cost."""
 
     question: Question
-    design: Design
+    design: Design | RunsDesign
     digest: str
     seconds: float
 
@@ -184,6 +294,11 @@ class PreparedPower:
 def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
     """Reduce the pilot, if there is one; raises InputError."""
     question, digest = parsed.question, parsed.digest
+    if isinstance(parsed.design, RunsDesign):
+        cost = parsed.design.cost
+        if not cost.fits(job.limits.budget):
+            raise PlanTooLarge("There are too many items with too many distinct rates for a floor.", flaws=())
+        return PreparedPower(question, parsed.design, digest, cost.seconds)
     if parsed.design is not None:
         each = _SECONDS_OF_SUM + _SECONDS_OF_TERM * 20.0 * max(question.n, default=10_000) ** 0.5
         sums = _SUMS * (10 if question.solve == "n" else max(len(question.n), 1))

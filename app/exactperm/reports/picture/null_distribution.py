@@ -515,6 +515,8 @@ def _of_differences(record: PowerRecord) -> bool:
 
 def _power_title(record: PowerRecord) -> str:
     solution = record.solution
+    if solution.floor is not None:
+        return f"Floor {number(solution.floor)}, false alarms {_percent(solution.false_alarm)}"
     if solution.n is None or solution.effect is None:
         return "Out of reach"
     if _of_differences(record):

@@ -288,6 +288,7 @@ _effects = _number_column(columns.tuples, {list}, "a list with one number, or m 
 _samples = _number_column(
     columns.samples, {list, dict}, "a list with one number per item, or an object with one per id"
 )
+samples = _samples
 _judged = _number_column(
     columns.samples,
     {list, dict},
@@ -296,6 +297,7 @@ _judged = _number_column(
 )
 EffectArray = Annotated[Any, PlainValidator(_effects), WithJsonSchema(_items(_SAMPLE))]
 SampleColumn = Annotated[Any, PlainValidator(_samples), _column_of(_SAMPLE)]
+RUNS_SCHEMA = {"anyOf": [_items(_SAMPLE), _by_id(_SAMPLE)]}
 # What people said of some items; null of the others.
 JudgedColumn = Annotated[
     Any, PlainValidator(_judged), _column_of({"anyOf": [*_SAMPLE["anyOf"], {"type": "null"}]})

@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     PlainValidator,
+    ValidationInfo,
     WithJsonSchema,
     create_model,
 )
@@ -24,6 +25,7 @@ from ...inputs.columns import MAX_DECIMALS
 from ...inputs.outcomes import CELLS, columns_of
 from ..messages import TestKind
 from .fields import (
+    RUNS_SCHEMA,
     CountColumns,
     CountsStatistic,
     EffectArray,
@@ -47,6 +49,7 @@ from .fields import (
     examples,
     option,
     parameters_of_model,
+    samples,
     schema_of_names,
     schemas_of_parameters,
     union_schema,
@@ -472,7 +475,7 @@ MOST_NUMBERS = 50
 MOST_N = 10_000_000
 # Sizes up to this leave room for their factors.
 LARGEST = 1e300
-DesignKind = Literal["binary", "pilot", "sd"]
+DesignKind = Literal["binary", "pilot", "sd", "runs"]
 Chance = Annotated[float | None, Field(ge=0, le=1)]
 
 
@@ -515,6 +518,23 @@ Effect = Annotated[
 ]
 
 
+def _chance_or_runs(value: Any, info: ValidationInfo) -> Any:
+    if type(value) not in {int, float, str, bool, type(None)}:
+        return samples(value, info)
+    if type(value) not in {int, float} or not 0 <= value <= 1:
+        raise PydanticCustomError(
+            "chance_or_runs", "Give a number from 0 to 1, or for runs a list with the runs of each item"
+        )
+    return float(value)
+
+
+ChanceOrRuns = Annotated[
+    Any,
+    PlainValidator(_chance_or_runs),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, RUNS_SCHEMA]}),
+]
+
+
 class Design(Wire):
     """The design of the test; the fields depend on the kind."""
 
@@ -522,13 +542,13 @@ class Design(Wire):
         DesignKind,
         Field(
             description="binary: items are right or wrong; pilot: a test with its data; sd: the standard "
-            "deviation of an item's difference (normal approximation)."
+            "deviation of an item's difference (normal approximation); runs: one system's runs, for a floor."
         ),
     ]
     p10: Chance = option(None, "binary: the probability that U alone is right on an item.")
     p01: Chance = option(None, "binary: the probability that V alone is right.")
     u: Chance = option(None, "binary: U's accuracy, with v, and discordance or correlation.")
-    v: Chance = option(None, "binary: V's accuracy.")
+    v: ChanceOrRuns | None = option(None, "binary: V's accuracy. runs: the 0/1 scores of every item's runs.")
     discordance: Chance = option(None, "binary: the probability that exactly one system is right: p10 + p01.")
     correlation: float | None = option(
         None, "binary: the correlation of being right, instead of discordance.", ge=-1, le=1
@@ -559,6 +579,7 @@ EXAMPLES: list[Any] = [
         "effect": 0.02,
     },
     {"design": {"kind": "sd", "sd": 0.3}, "solve": "n", "effect": 0.05, "comparisons": 3},
+    {"design": {"kind": "runs", "v": [[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]}, "solve": "floor"},
 ]
 
 
@@ -566,7 +587,8 @@ class PowerFields(Wire):
     """The question: two of power, n and effect give the third."""
 
     solve: Solve = option(
-        "effect", "The number to solve for: power, n (items) or effect (the true difference)."
+        "effect",
+        "The number to solve for: power, n (items) or effect (the true difference); for runs floor or false_alarm.",
     )
     n: Numbers | None = option(
         None, "Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all."
@@ -577,6 +599,9 @@ class PowerFields(Wire):
     )
     alpha: float = option(0.05, "Significance level of all comparisons together.", gt=0, le=0.5)
     alternative: Alternative = option("two-sided", "As in the test.")
+    floor: float | None = option(
+        None, "With solve false_alarm: the accuracy that is an alarm when a new run is below it.", ge=0, le=1
+    )
     comparisons: int = option(1, "How many tests share alpha (Bonferroni).", ge=1, le=1_000_000)
     timeout_s: Timeout = None
     store: Store = False
