@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .escaping import single_line
-from .numbers import apart, enclosing_p, exactly, known_digits, number, probability
+from .numbers import apart, counted, enclosing_p, exactly, known_digits, number, p_number, probability, signed
 
 if TYPE_CHECKING:
     from ..answers.board import BoardRecord, Certainty, CompareRecord, PairRecord, SystemRecord
     from ..answers.gate import Decision, MetricRecord
-    from ..answers.test import ReadingRecord, TestRecord
+    from ..answers.test import ReadingRecord, SlicesRecord, TestRecord
 
 VERDICTS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "continue": "CONTINUE"}
 MAX_NAMED = 6
@@ -87,8 +87,38 @@ def metric_rows(metric: MetricRecord) -> list[tuple[str, str]]:
         (metric.name, f"{VERDICTS[metric.verdict]}: {metric.reason}"),
         (f"{terms.policy}{margin}", f"p = {p} ({known}, {decision.procedure}), alpha {exactly(terms.alpha)}"),
         ("difference", test_sentence(metric.test)),
+        *([] if metric.slices is None else [("slices", slices_sentence(metric.slices, terms.alpha))]),
         *(("warning", warning.detail) for warning in metric.test.warnings),
     ]
+
+
+SLICE_HEADS = ("slice", "items", "difference", "p-value", "p adjusted", "")
+
+
+def slice_rows(slices: SlicesRecord, alpha: float) -> list[list[str]]:
+    """The cells of each slice, the smallest p-value first."""
+    return [
+        [
+            short(one.slice),
+            f"{one.n:,}",
+            signed(one.difference),
+            p_number(one.p_value, alpha),
+            p_number(one.p_adjusted, alpha),
+            "significant" if one.significant else "",
+        ]
+        for one in slices.items
+    ]
+
+
+def slices_sentence(slices: SlicesRecord, alpha: float, say: Callable[[str], str] = single_line) -> str:
+    """The smallest p-value of the slices, and how many of them are significant."""
+    found = sum(one.significant for one in slices.items)
+    bounds = bounds_in_words(slices.p_value_bounds_kind, slices.p_value_bounds, exact=slices.exact)
+    many = counted(len(slices.items), "slice")
+    return (
+        f"Of {many} {found or 'none'} {'are' if found > 1 else 'is'} significant at {exactly(alpha)} after adjustment; the smallest "
+        f"p-value is that of {say(short(slices.worst))}: p = {p_number(slices.p_value, alpha)} ({slices.method}, {bounds})."
+    )
 
 
 def read_rows(*readings: ReadingRecord | None) -> list[tuple[str, str]]:

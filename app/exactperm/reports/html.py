@@ -23,6 +23,7 @@ from ..answers.test import (
     MonteCarloRecord,
     Moved,
     NullModel,
+    SlicesRecord,
     TestRecord,
 )
 from ..presentation.escaping import for_sentence, short, single_line
@@ -38,7 +39,7 @@ from ..presentation.numbers import (
     probability,
     signed,
 )
-from ..presentation.words import VERDICTS, decision_p_text, p_adjusted, p_text
+from ..presentation.words import SLICE_HEADS, VERDICTS, decision_p_text, p_adjusted, p_text, slice_rows
 from ..statistics.names import directed, direction
 from .board_words import (
     ADJUSTMENTS,
@@ -314,8 +315,8 @@ def _null(record: TestRecord) -> Iterable[Fact]:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
-    """The report of one test; `picture` is our inline SVG, or empty."""
+def html(record: TestRecord, test_id: str, signature: str, picture: str, slices: str = "") -> str:
+    """The report of one test; `picture`, and that of `slices`, are our inline SVG, or empty."""
     tone = "open" if undecided(record) else "yes" if record.significant else "no"
     return rendered(
         "test.html",
@@ -329,12 +330,13 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
         signature=signature,
         id=test_id,
         notes=[single_line(str(note)) for note in record.notes],
-        **_body(record, sentences(record, for_sentence), picture),
+        **_body(record, sentences(record, for_sentence), picture)
+        | {"slices": _slices(record.slices, record.alpha, slices)},
     )
 
 
-def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
-    """The report of a gate, a section for each metric; `pictures` in the order of metrics, empty for none."""
+def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[tuple[str, str]]) -> str:
+    """The report of a gate, a section for each metric; `pictures` in the order of metrics, and of their slices, empty for none."""
     several = len(gate.metrics) > 1
     lead = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
     words, _, rest = lead.partition(" – ")
@@ -347,8 +349,8 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
         tone=gate.verdict,
         several=several,
         metrics=[
-            _metric(metric, picture, number)
-            for number, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
+            _metric(metric, drawn, number)
+            for number, (metric, drawn) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
         ],
         id=gate_id,
         notes=[single_line(str(note)) for note in gate.notes],
@@ -362,10 +364,11 @@ def _names(gate: GateRecord) -> Names:
     return names._replace(v=", ".join(baselines)) if len(baselines) > 1 else names
 
 
-def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
+def _metric(metric: MetricRecord, pictures: tuple[str, str], number: int) -> dict[str, Any]:
     record, terms = metric.test, metric.terms
     parts = metric_sentences(metric, for_sentence)
-    body = _body(record, (single_line(metric.reason), *parts), picture)
+    body = _body(record, (single_line(metric.reason), *parts), pictures[0])
+    body["slices"] = _slices(metric.slices, terms.alpha, pictures[1])
     body["groups"] = (terms_group(metric), *body["groups"])
     return {
         "number": number,
@@ -392,10 +395,22 @@ def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, A
         "picture": Markup(picture),  # noqa: S704 # drawn by exactperm.reports.picture.pictures, which escapes labels
         "groups": groups(record),
         "warnings": [(warning.code, single_line(warning.detail)) for warning in record.warnings],
+        "slices": None,
         "moved": _moved(record.moved, record),
         "certainty": of_the_p_value(record),
         "kind": kind(record),
     }
+
+
+def _slices(slices: SlicesRecord | None, alpha: float, picture: str) -> dict[str, Any] | None:
+    """The table of slices, and their picture."""
+    from markupsafe import Markup
+
+    if slices is None:
+        return None
+    rows = [[_MINUS.sub("−", cell) for cell in cells] for cells in slice_rows(slices, alpha)]
+    named = [[one.slice, *cells[1:]] for one, cells in zip(slices.items, rows, strict=True)]
+    return {"heads": SLICE_HEADS, "rows": named, "picture": Markup(picture)}  # noqa: S704 # labels are escaped
 
 
 def _moved(moved: Moved | None, record: TestRecord) -> list[tuple[str, list[str]]]:

@@ -57,7 +57,7 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
     )
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(gate, gate_id, metric).items():
-        ET.SubElement(properties, "property", name=name, value=for_xml(value))
+        ET.SubElement(properties, "property", name=for_xml(name), value=for_xml(value))
     case = ET.SubElement(
         suite,
         "testcase",
@@ -78,6 +78,13 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
         element.text = body
     ET.SubElement(case, "system-out").text = body
     return suite
+
+
+def _slices(metric: MetricRecord) -> dict[str, str]:
+    if metric.slices is None:
+        return {}
+    p_values = {f"p_adjusted of slice {one.slice}": repr(one.p_adjusted) for one in metric.slices.items}
+    return {"slices_p_value": repr(metric.slices.p_value), "worst_slice": metric.slices.worst} | p_values
 
 
 def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]:
@@ -102,6 +109,7 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
         "observed": repr(record.statistic.observed),
         "items": str(record.items.n),
         **{name: value for name, value in cells(MISSING, record).items() if value},
+        **_slices(metric),
         "warnings": " ".join(warning.code for warning in record.warnings),
     }
     interval = record.confidence_interval

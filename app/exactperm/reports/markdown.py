@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from ..answers.board import BoardRecord, CompareRecord, PairRecord
 from ..answers.gate import GateRecord, MetricRecord, Verdict
 from ..answers.power import PowerRecord
-from ..answers.test import TestRecord, WarningRecord
+from ..answers.test import SlicesRecord, TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, counted, exactly, number, percent, signed
-from ..presentation.words import VERDICTS, decision_p_text, p_text
+from ..presentation.words import SLICE_HEADS, VERDICTS, decision_p_text, p_text, slice_rows
 from ..statistics.names import NO_NAME, directed, metric_title
 from .board_words import (
     RELATIONS,
@@ -63,12 +63,20 @@ def markdown(record: TestRecord, test_id: str) -> str:
             f"**{verdict(record)}**, {p}",
             table(list(cells), [list(cells.values())]),
             " ".join(sentences(record, for_markdown)),
+            *_slices(record.slices, record.alpha),
             *folded(moved_lists(record)),
             *quoted(record.warnings),
             *reading(record.notes),
             f"<sub>exactperm {test_id}, method `{record.method.name}`</sub>\n",
         ]
     )
+
+
+def _slices(slices: SlicesRecord | None, alpha: float) -> list[str]:
+    """The table of slices."""
+    if slices is None:
+        return []
+    return [table(SLICE_HEADS, [[for_markdown(name), *cells] for name, *cells in slice_rows(slices, alpha)])]
 
 
 def verdict(record: TestRecord) -> str:
@@ -167,6 +175,7 @@ def gate_markdown(gate: GateRecord, gate_id: str) -> str:
             _verdict(gate),
             table_of(_cells(gate, metric) for metric in gate.metrics),
             *_sentences(gate),
+            *(part for metric in gate.metrics for part in _slices(metric.slices, metric.alpha)),
             *_moved(gate),
             *quoted(_warnings(gate)),
             *reading(gate.notes),

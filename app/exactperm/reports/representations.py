@@ -26,6 +26,7 @@ from .picture.pictures import (
     board_svg,
     inline_board,
     inline_power,
+    inline_slices,
     inline_svg,
     png,
     power_png,
@@ -112,12 +113,17 @@ class Representation:
 
 
 def _html(record: TestRecord, context: ReportContext) -> bytes:
-    return html(record, context.id, context.signature, inline_svg(record)).encode()
+    slices = "" if record.slices is None else inline_slices(record.slices, record.alpha, record.id)
+    return html(record, context.id, context.signature, inline_svg(record), slices).encode()
 
 
 def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
     pictures = [
-        inline_svg(metric.test, _note(metric), number) for number, metric in enumerate(gate.metrics, start=1)
+        (
+            inline_svg(metric.test, _note(metric), number),
+            "" if metric.slices is None else inline_slices(metric.slices, metric.alpha, gate.id, number),
+        )
+        for number, metric in enumerate(gate.metrics, start=1)
     ]
     return gate_html(gate, context.id, pictures).encode()
 

@@ -23,7 +23,7 @@ from ..presentation.numbers import (
     percent,
     probability,
 )
-from ..presentation.words import VERDICTS, p_text
+from ..presentation.words import VERDICTS, p_text, slices_sentence
 from ..statistics.names import Say, directed, measured, metric_title
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
@@ -292,6 +292,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
         interval_sentence(record),
         _by_item(record),
         of_the_missing(record),
+        "" if record.slices is None else slices_sentence(record.slices, record.alpha, say),
     ]
     return tuple(part for part in parts if part)
 
@@ -315,6 +316,7 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
         interval_sentence(record),
         _missing_in_gate(record),
         sensitivity_sentence(metric),
+        "" if metric.slices is None else slices_sentence(metric.slices, metric.alpha, say),
     ]
     return tuple(part for part in parts if part)
 

@@ -10,9 +10,9 @@ from ..answers.board import BoardRecord, CompareRecord
 from ..answers.gate import GateRecord, MetricRecord
 from ..answers.power import PowerRecord
 from ..answers.reading import Guessed, Note, Read
-from ..answers.test import TestRecord
+from ..answers.test import SlicesRecord, TestRecord
 from ..presentation.escaping import for_line
-from ..presentation.numbers import apart, counted, enclosing_p, exactly, number
+from ..presentation.numbers import apart, counted, enclosing_p, exactly, number, p_number
 from ..presentation.words import VERDICTS, decision_p_text, kinds, p_text
 from ..statistics.names import direction
 from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
@@ -41,6 +41,7 @@ def line(record: TestRecord, test_id: str) -> str:
     if record.item_level is not None:
         level = record.item_level
         words.append(f"p_by_item={item_level_p_text(level, record.alpha)}")
+    words += _slices(record.slices, record.alpha)
     decided = "significant" if record.significant else "not significant"
     if record.missing is not None and undecided(record):
         decided = "undecided"
@@ -54,6 +55,17 @@ def _missing(record: TestRecord) -> list[str]:
     return (
         [] if missing is None else [f"missing={missing.n}", f"p_over_missing=[{missing.low},{missing.high}]"]
     )
+
+
+def _slices(slices: SlicesRecord | None, alpha: float) -> list[str]:
+    """The number of slices, the one with the smallest p-value, and that of all."""
+    if slices is None:
+        return []
+    return [
+        f"slices={len(slices.items)}",
+        f"worst_slice={for_line(slices.worst)}",
+        f"p_slices={p_number(slices.p_value, alpha)}",
+    ]
 
 
 def _interval_of_p(record: TestRecord) -> list[str]:
@@ -123,6 +135,7 @@ def _metric(metric: MetricRecord) -> str:
         f"alpha={exactly(terms.alpha)}",
         *data_words(metric.test),
         *_missing(metric.test),
+        *_slices(metric.slices, terms.alpha),
         *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)

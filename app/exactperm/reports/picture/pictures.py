@@ -15,7 +15,7 @@ from functools import partial
 
 from ...answers.board import CompareRecord
 from ...answers.power import PowerRecord
-from ...answers.test import TestRecord
+from ...answers.test import SlicesRecord, TestRecord
 from ...presentation.escaping import what_was_read
 from ..board_words import NamedBoard, named_boards
 from .bars import bars
@@ -38,6 +38,7 @@ from .canvas import (
 )
 from .heatmap import heatmap
 from .null_distribution import draw, power_curve, scene
+from .slices import slices_panel
 
 DOTS_PER_INCH = 160.0
 MOST_PIXELS = 32_000_000  # eight bytes each while written; a heatmap of 1,000 systems would have 350 million
@@ -86,6 +87,13 @@ def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number:
     """A board for a page; `number` distinguishes pictures of one record on a page."""
     name = f"{picture[0]}{record.id[2:14]}-{number}"
     return _inline(_board(record, picture, named), BOARD_PALETTES, name, _CARDS)
+
+
+def inline_slices(slices: SlicesRecord, alpha: float, record_id: str, number: int = 0) -> str:
+    """The slices of a test for a page; `number` distinguishes pictures of one record on a page."""
+    return _inline(
+        partial(slices_panel, slices, alpha), BOARD_PALETTES, f"s{record_id[2:14]}-{number}", _CARDS
+    )
 
 
 def power_svg(record: PowerRecord, theme: Theme = "light") -> bytes:
