@@ -1,7 +1,7 @@
-"""What `POST /v1/plan` predicts for a whole answer beside what that then takes: statistics of pairs, quantiles, brackets.
+"""Compare the predictions of `POST /v1/plan` for whole answers with the time they take: statistics of pairs, quantiles, brackets.
 
-Their effects are made before there is a plan, or their brackets are planned by half of the work, so that the time of the
-method alone says little.
+Their effects are computed before planning, or planning a bracket takes half of the work, so the time of the method alone is not
+informative.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def cases(seed: int) -> Iterator[tuple[str, Paired, StatisticSpec, Asked]]:
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """One row for every answer, and whether the worst is within the goal."""
+    """Measure one row per answer, and check the worst against the goal."""
     rows, factors = [], []
     for name, data, spec, asked in cases(options.seed):
         predicted = prepare(data, spec, asked, Budget(), only_planned=True).seconds

@@ -1,16 +1,12 @@
-"""Six attacks on a real server: `python -m loadtest.attacks [--root DIR] [--rest 60] [--control] [--attack H1 …]`.
+"""Run six attacks on a real server:
 
-Prints for each how long `/livez` was silent, what memory the service took and what it kept. With `--root` the server
-is that of another checkout, so that before and after are measured by the same script. Attackers, probes and server
-share this machine's processors: with `--control` an idle server of the same checkout is probed at the same time, and shows
-how much of a silence is the machine's. Linux: it reads /proc.
+`python -m loadtest.attacks [--root DIR] [--rest 60] [--control] [--attack H1 …]`. Prints how long `/livez` was silent, and the memory that
+the service used and kept. `--root` measures the server of another checkout, to compare versions with the same script. Attackers, probes and
+server share the processors: `--control` also probes an idle server, which shows the machine's part of a silence. Linux: it reads /proc.
 
-C2   one small expression of big constants that used to run in the event loop
-H1   chunks of one byte without end, over one connection and over eight
-H2   700 small requests at once, whose answer is kept
-H3   the same, and nobody reads the answers
-M2   compressed bodies of very many members
-F6   1,500 connections at once that never end their heads, until the server has refused them all
+C2 one small expression of big constants, which used to run in the event loop H1   chunks of one byte without end, over one connection and
+over eight H2 700 small requests at once with a cached answer H3 as H2, without reading the answers M2 compressed bodies with very many
+members F6 1,500 connections with unfinished heads, until the server has refused all of them
 """
 
 from __future__ import annotations
@@ -48,11 +44,11 @@ CHUNKED = (
 )
 
 Address = tuple[str, int]
-Attack = Callable[[Address], str]  # returns what came of it, in a few words
+Attack = Callable[[Address], str]  # returns the outcome in a few words
 
 
 def c2(address: Address) -> str:
-    """One request: twelve items, an expression of sixty big factors."""
+    """Send one request: twelve items, an expression of sixty big factors."""
     body = {
         "stay": [[i + 1, i * 7 % 11 + 1] for i in range(12)],
         "swap": [[i * 5 % 13 + 1, i + 2] for i in range(12)],
@@ -65,7 +61,7 @@ def c2(address: Address) -> str:
 
 
 def h1(connections: int) -> Attack:
-    """Chunks of one byte, as fast as they are taken, for some seconds."""
+    """Send chunks of one byte as fast as possible for some seconds."""
 
     def attack(address: Address) -> str:
         with ThreadPoolExecutor(connections) as pool:
@@ -76,7 +72,7 @@ def h1(connections: int) -> Attack:
 
 
 def flood(address: Address) -> int:
-    """Bytes that one connection got rid of; it comes again when it is thrown out."""
+    """Count the bytes that one connection sent; reconnect when the server closes it."""
     chunks = b"1\r\n \r\n" * 10_000
     sent, end = 0, time.monotonic() + FLOOD_S
     while time.monotonic() < end:
@@ -88,7 +84,7 @@ def flood(address: Address) -> int:
 
 
 def crowd(address: Address, *, reading: bool) -> str:
-    """700 connections, each with a small request whose answer of some megabytes is in the cache."""
+    """Open 700 connections, each with a small request whose answer of some megabytes is cached."""
     request = post(EFFECTS, PMF)
     asked(address, request)
     clients = []
@@ -111,7 +107,7 @@ def crowd(address: Address, *, reading: bool) -> str:
 
 
 def read(clients: Sequence[socket.socket]) -> str:
-    """Read all answers to their end; how many were whole, and how many were refused."""
+    """Read all answers; count complete and refused ones."""
     selector = selectors.DefaultSelector()
     got: dict[socket.socket, int] = {}
     begins: dict[socket.socket, bytes] = {}
@@ -137,12 +133,12 @@ def read(clients: Sequence[socket.socket]) -> str:
 
 
 def over(begin: bytes, size: int) -> bool:
-    """Whether that is all: refusals are short, and answers are as long as the first one was."""
+    """Whether an answer is complete: refusals are short, and answers are as long as the first."""
     return not begin.endswith(b"200") or size >= LENGTH[0]
 
 
 def m2(address: Address) -> str:
-    """Members without content, gzip's and zstd's."""
+    """Send many empty members of gzip and zstd."""
     bodies = {
         "gzip": (gzip.compress(b"") + b"\0" * 60_000) * 900,
         "zstd": (b"\x50\x2a\x4d\x18" + b"\0" * 4) * 5_000_000,
@@ -159,7 +155,7 @@ def m2(address: Address) -> str:
 
 
 def f6(address: Address) -> str:
-    """Connections that begin a head and do not go on."""
+    """Open connections that begin a head and stop."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with contextlib.ExitStack() as stack:
@@ -172,10 +168,10 @@ def f6(address: Address) -> str:
 
 
 def asked(address: Address, request: bytes) -> str:
-    """Send a request, read its whole answer; its status, or what happened instead."""
+    """Send a request and read the whole answer; return its status, or the failure."""
     try:
         with socket.create_connection(address, timeout=PATIENCE_S) as client:
-            with contextlib.suppress(ConnectionError):  # refused before all was sent
+            with contextlib.suppress(ConnectionError):  # refused before everything was sent
                 client.sendall(request)
             received = bytearray()
             size = None
@@ -192,7 +188,7 @@ def asked(address: Address, request: bytes) -> str:
 
 
 def whole(received: bytearray) -> int | None:
-    """Bytes of the whole answer, by its Content-Length."""
+    """The size of the whole answer by its Content-Length."""
     head = received.find(b"\r\n\r\n")
     start = received.lower().find(b"content-length:", 0, max(head, 0))
     if start < 0:
@@ -200,7 +196,7 @@ def whole(received: bytearray) -> int | None:
     return head + 4 + int(received[start + 15 : received.find(b"\r\n", start)])
 
 
-# Some 4 MB of sums, each with its probability.
+# About 4 MB of sums with probabilities.
 PMF = json.dumps({"stay": [(1 + i * 7919 % 997) / 1000 for i in range(400)], "pmf": "full"}).encode()
 LENGTH = [0]
 ATTACKS: dict[str, tuple[Attack, ...]] = {
@@ -224,7 +220,7 @@ HEADER = (
 
 
 def measured(attack: Attack, root: Path, rest_s: float, *, control: bool) -> tuple[Toll, float | None, str]:
-    """One attack on a server of its own; and how long the idle one was silent, if there shall be one."""
+    """Run one attack on a new server; also return the silence of an idle one, if requested."""
     with contextlib.ExitStack() as stack:
         siege = stack.enter_context(besieged(root))
         idle = stack.enter_context(besieged(root)) if control else None
@@ -235,7 +231,7 @@ def measured(attack: Attack, root: Path, rest_s: float, *, control: bool) -> tup
 
 
 def within(siege: Siege, attack: Attack, rest_s: float) -> str:
-    """Run the attack under the eyes of the probes."""
+    """Run the attack while probing."""
     with siege.under_attack(rest_s):
         return attack(siege.address)
 
@@ -245,7 +241,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--root", type=Path, default=PROJECT_ROOT, help="the checkout whose server it is")
+    parser.add_argument("--root", type=Path, default=PROJECT_ROOT, help="the checkout of the server")
     parser.add_argument("--rest", type=float, default=60.0, help="seconds until memory is looked at again")
     parser.add_argument("--control", action="store_true", help="probe an idle server at the same time")
     parser.add_argument("--attack", action="append", choices=sorted(ATTACKS), help="only this one")

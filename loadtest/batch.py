@@ -1,6 +1,6 @@
-"""`python -m loadtest.batch`: a thousand small tests one by one on a connection that stays open, and in one batch.
+"""`python -m loadtest.batch`: a thousand small tests one by one on one connection, and in one batch.
 
-Both ways take turns; every test has its own seed, and nothing is kept.
+Both take turns; every test has a different seed, and nothing is cached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZES = (10, 100, 1_000)
 
 
 def measured(items: int) -> list[str]:
-    """Tests a second singly and in a batch, and how many times as many that are."""
+    """Tests per second singly and in a batch, and their ratio."""
     load = workload.accuracy(items)
     rows = []
     with running_process({"cache_bytes": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:

@@ -62,14 +62,14 @@ SECTIONS: dict[str, tuple[Measure, str]] = {
     "growth": (growth_bench.measure, "Cost against the number of items."),
     "figure1": (figure1_bench.measure, "The paper's Figure 1 with our lines."),
 }
-# Only when asked for by name: its rivals are programs that have to be installed.
+# Only run by name: its rivals are programs that must be installed.
 ASIDE: dict[str, tuple[Measure, str]] = {
     "small": (small_bench.measure, "Small tests beside other programs and an echo, with their goals."),
 }
 
 
 def main() -> None:
-    """Parse the options, run the sections asked for, and write the results if that is all of them."""
+    """Parse the options, run the requested sections, and write the results if these are all."""
     asked = _parser().parse_args()
     write = not (asked.section or asked.print_only)
     options = Options(asked.seed, asked.quick, asked.lengths, asked.gap, write)
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def _measured(name: str, options: Options) -> tuple[Section, steadiness.Condition]:
-    """Run a section and print its tables as they come."""
+    """Run a section and print its tables."""
     measure, sentence = (SECTIONS | ASIDE)[name]
     print(f"\n=== {name} ===", flush=True)
     load, probe, began = machine.load_average(), steadiness.probe(), time.monotonic()
@@ -128,7 +128,7 @@ def _where(options: Options) -> list[Table]:
 
 
 def _command(options: Options, section: str = "") -> str:
-    """The command that measures this again."""
+    """The command that repeats this measurement."""
     words = [".venv/bin/python -m loadtest.bench"]
     if section:
         words.append(f"--section {section}")

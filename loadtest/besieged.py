@@ -1,4 +1,4 @@
-"""The cost of an attack to other clients: silence of `/livez`, and the memory that the service takes and keeps."""
+"""Measure the cost of an attack to other clients: silence of `/livez`, and the memory that the service uses and keeps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """Seconds and MiB; memory is that of the web process and, where it says so, of its workers too."""
+    """Seconds and MiB; memory of the web process, or with its workers where noted."""
 
     silence_s: float  # longest time from a first unanswered probe to a 200
     before_mib: float  # web process
@@ -37,7 +37,7 @@ class Toll:
 
 
 class Siege:
-    """One attacked server, and its toll when the attack is over."""
+    """One attacked server, and its toll after the attack."""
 
     def __init__(self, server: Watched) -> None:
         self.server = server
@@ -53,7 +53,7 @@ class Siege:
 
     @contextmanager
     def under_attack(self, rest_s: float) -> Iterator[None]:
-        """Probe and sample while the block runs; then rest, and look at the memory once more."""
+        """Probe and sample while the block runs; then rest and measure the memory again."""
         before = self.server.resident_mib()
         with probed(self.address) as silence, _sampled(self.server) as peak:
             time.sleep(0.2)
@@ -98,12 +98,12 @@ def _sampled(server: Watched) -> Iterator[list[float]]:
 
 @contextmanager
 def probed(address: tuple[str, int]) -> Iterator[list[float]]:
-    """Probe from a process of its own; its longest silence is in the list when the block is over."""
+    """Probe from a separate process; append the longest silence to the list after the block."""
     silence = [0.0]
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=probe, args=(address, theirs))
     process.start()
-    theirs.close()  # so that its end is noticed
+    theirs.close()  # to notice its end
     try:
         assert ours.recv() == "probing"
         yield silence
@@ -116,7 +116,7 @@ def probed(address: tuple[str, int]) -> Iterator[list[float]]:
 
 
 def probe(address: tuple[str, int], theirs: Connection) -> None:
-    """Ask on a new connection each time, and again until there is a 200."""
+    """Request on a new connection each time until the answer is 200."""
     longest = 0.0
     began = time.monotonic()
     said = over = False

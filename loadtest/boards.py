@@ -1,7 +1,7 @@
 """`python -m loadtest.boards`: whole boards beside loops of single tests and of SciPy's, in one run.
 
-Engine without HTTP (but for the last table): planning, all tests, adjustment, ranks, groups and records. SciPy and single tests are timed on some
-pairs, and their time for all pairs follows. Set OPENBLAS_NUM_THREADS=1, as workers do.
+Measures the engine without HTTP (except in the last table): planning, all tests, adjustment, ranks, groups and records. SciPy and
+single tests are timed on some pairs and extrapolated to all. Set OPENBLAS_NUM_THREADS=1, as workers do.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from loadtest.server import running_server
 from loadtest.table import Table, duration, ratio
 
 SINGLE = 40
-ROUNDS = 5  # with an array of its own each
+ROUNDS = 5  # each with a separate array
 BUDGET = Budget()
 OPTIONS = Options(higher_is_better=True, pmf="none")
 MEAN = StatisticSpec("mean_difference")
@@ -46,18 +46,18 @@ def grades(systems: int, items: int, generator: np.random.Generator) -> Scores:
 
 
 def binomial(u: Column, v: Column) -> Any:
-    """SciPy's exact McNemar test of one pair."""
+    """Run SciPy's exact McNemar test of one pair."""
     more, less = int((u > v).sum()), int((u < v).sum())
     return stats.binomtest(more, more + less).pvalue if more + less else 1.0
 
 
 def wilcoxon(u: Column, v: Column) -> Any:
-    """SciPy's signed ranks of one pair, by the normal approximation: it has no exact test of such scores."""
+    """Run SciPy's signed-rank test of one pair, by the normal approximation, as its exact test does not take such scores."""
     return stats.wilcoxon(u, v, method="approx").pvalue
 
 
 def measured(title: str, sets: list[Scores], loop: Loop, rounds: int) -> Table:
-    """A comparison of one or several sets, its parts, and what loops over its pairs would take."""
+    """Time a comparison of one or several sets, its parts, and loops over its pairs."""
     datasets: dict[str | None, Systems] = {
         None if len(sets) == 1 else f"set {at:03}": Systems(
             "scores", {f"s{i:04}": row for i, row in enumerate(scores)}
@@ -102,7 +102,7 @@ def measured(title: str, sets: list[Scores], loop: Loop, rounds: int) -> Table:
 
 
 def tables(*, quick: bool, seed: int = 0) -> Iterator[Table]:
-    """The boards of the goals; then growth in systems and in items."""
+    """Measure the boards of the goals, then growth in systems and in items."""
     generator = np.random.default_rng(seed)
     rounds = 2 if quick else 5
     yield measured(
@@ -122,7 +122,7 @@ def tables(*, quick: bool, seed: int = 0) -> Iterator[Table]:
 
 
 def over_http(seed: int = 0) -> Table:
-    """134 systems x 500 as an array to a server of its own: answers of every size, kept ones left out."""
+    """Send 134 systems x 500 as an array to a new server: answers of every size, without cached ones."""
     rows = []
     with running_server() as url, httpx.Client(base_url=url, timeout=60.0) as client:
         for listed in ("none", "significant", "all"):

@@ -1,4 +1,4 @@
-"""Real-valued scores: rigorous brackets at several precisions, and meet in the middle for few items."""
+"""Measure real-valued scores: rigorous brackets at several precisions, and meeting in the middle for few items."""
 
 from collections.abc import Iterator
 
@@ -19,12 +19,12 @@ SIZES = (100, 1_000, 10_000)
 PRECISIONS = (1e-2, 1e-3, 1e-4)
 GOAL, GOAL_SECONDS = (1_000, 1e-3), 0.15
 FEW, FEW_SECONDS = 40, 2.0
-# Shifts that put p near 0.025 at each size, as the goal has it.
+# Shifts for p near 0.025 at each size, as in the goal.
 SHIFTS = {100: 0.25, 1_000: 0.075, 10_000: 0.024}
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """Brackets and times at several precisions, then few items by meeting in the middle."""
+    """Measure brackets at several precisions, then few items by meeting in the middle."""
     seed, quick = options.seed, options.quick
     rows = []
     goals = []

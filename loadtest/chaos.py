@@ -1,8 +1,8 @@
-"""Workers killed at random under thousands of mixed requests: `python -m loadtest.chaos --kills 1000`.
+"""Kill workers at random under thousands of mixed requests:
 
-Good, bad and disconnecting clients keep coming while workers get SIGKILL, or SIGSTOP and later SIGCONT. Then the traffic
-ends, and the service must be as before: one correct answer, every worker back, no descriptor and no process too
-many. What is printed is what was counted.
+`python -m loadtest.chaos --kills 1000`. Good, bad and disconnecting clients keep coming while workers get SIGKILL, or SIGSTOP and later
+SIGCONT. After the traffic the service must be as before: one correct answer, every worker back, no extra descriptor or process. Prints
+the counts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from loadtest.traffic import SMALL, SMALL_P, TOO_LARGE_FOR_THE_LOOP, Tally, Traf
 from loadtest.watched import Watched, gauge, not_at_rest, watched_server
 
 WORKERS = 2
-FORK_SERVER = 1  # a child, too
+FORK_SERVER = 1  # also a child
 CLIENTS = 8
 WARM_UP_REQUESTS = 60
 SETTLE_S = 180.0  # at most
 STOPPED_S = 0.15
-STOPS = 0.15  # of all blows are SIGSTOP and SIGCONT, the rest SIGKILL
+STOPS = 0.15  # share of SIGSTOP and SIGCONT; the rest are SIGKILL
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Blows:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The counts, and the deviations from what is expected."""
+    """The counts, and the deviations from the expected state."""
 
     tally: Tally
     blows: Blows
@@ -52,7 +52,7 @@ class Outcome:
 
 
 async def chaos(kills: int, seed: int, gap_s: float) -> Outcome:
-    """Run until so many workers have been killed."""
+    """Run until this many workers have been killed."""
     with watched_server(workers=WORKERS, keep_alive_s=2, access_log=False) as server:
         traffic, blows = Traffic(server.url, seed), Blows()
         for _ in range(WARM_UP_REQUESTS):
@@ -81,9 +81,9 @@ async def _client(traffic: Traffic, over: asyncio.Event) -> None:
 
 
 async def _strike(server: Watched, blows: Blows, kills: int, chance: random.Random, gap_s: float) -> None:
-    """A blow waits until there is a warm worker again, and then hits any that lives, warm or still starting.
+    """Wait until there is a warm worker, and then hit any living one, warm or starting.
 
-    Without that a worker would hardly ever get warm on a machine that is slow to start one, and nothing be computed.
+    Without the wait, workers would hardly get warm on a slow machine, and nothing would be computed.
     """
     hit: set[int] = set()
     while blows.killed < kills:
@@ -121,7 +121,7 @@ class State:
 
 
 async def _settled(server: Watched, wanted: State | None) -> State:
-    """The state once all clients have left: as `wanted`, or what it is when patience ends."""
+    """The state after all clients have left: as `wanted`, or the last one when patience ends."""
     end = time.monotonic() + SETTLE_S
     while True:
         await asyncio.sleep(0.5)
@@ -137,7 +137,7 @@ async def _settled(server: Watched, wanted: State | None) -> State:
 
 
 async def _final_answers(server: Watched) -> list[str]:
-    """One small test, one in each worker and the health routes."""
+    """Check one small test, one test in each worker, and the health routes."""
     faults = []
     async with httpx.AsyncClient(base_url=server.url, timeout=SETTLE_S) as client:
         small = await client.post("/v1/tests/scores", json=SMALL)
@@ -173,7 +173,7 @@ def _compared(before: State, after: State, faults: list[str]) -> tuple[list[tupl
 
 
 def report(outcome: Outcome) -> str:
-    """A small table, and every fault (the first twenty)."""
+    """Print a small table, and the first twenty faults."""
     tally, blows = outcome.tally, outcome.blows
     sent = ", ".join(f"{count:,} {name}" for name, count in sorted(tally.sent.items()))
     lines = [
@@ -191,7 +191,7 @@ def report(outcome: Outcome) -> str:
 
 
 def main() -> int:
-    """Parse the options, run, print; status 1 when anything is not as it should be."""
+    """Parse the options, run, print; status 1 if there is a fault."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,8 +1,8 @@
-"""`python -m loadtest.control_variate`: how many plain samples one with a control variate is worth.
+"""`python -m loadtest.control_variate`: the number of plain samples that a sample with a control variate replaces.
 
-The variance ratio is that of both estimates from the same samples, the width ratio that of their 99 % intervals, squared: so
-many times the samples would a plain interval as narrow take. With --pack, the folder of an evaluation pack's segment
-statistics, corpus BLEU is of real translations, else of drawn ones.
+The variance ratio compares both estimates from the same samples, the width ratio their 99 % intervals, squared: the factor of samples for
+an equally narrow plain interval. With --pack, the folder of an evaluation pack's segment statistics, corpus BLEU uses real translations,
+else simulated ones.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def _cases(pack: Path | None) -> Iterator[tuple[str, Paired, StatisticSpec]]:
         chosen = np.sort(draw.choice(whole, size, replace=False))
         u, v = (dict(zip(BLEU_NAMES, rows[chosen].T, strict=True)) for rows in segments)
         yield f"BLEU, N = {size:,}", Counts(u, v), BLEU
-        # The same segments, each of either system: the difference is one of the null distribution.
+        # Mix the segments of both systems, so that the difference is from the null distribution.
         for turn in range(3):
             mixed = draw.random(size) < 0.5
             one = {name: np.where(mixed, u[name], v[name]) for name in BLEU_NAMES}
@@ -82,7 +82,7 @@ def _row(name: str, data: Paired, spec: StatisticSpec, samples: int) -> list[str
 
 
 def _variance_ratio(drawn: MonteCarloRecord) -> str:
-    """Of the plain estimate to the controlled one; at least so much where no sample disagrees."""
+    """The variance ratio of the plain and the controlled estimate; a lower bound if no sample disagrees."""
     share, samples = drawn.exceedances / drawn.samples, drawn.samples
     gained, lost = _counted(drawn.gained), _counted(drawn.lost)
     moved = (gained - lost) / samples
@@ -98,7 +98,7 @@ def _counted(count: int | None) -> int:
 def labels(
     draw: np.random.Generator, law: np.ndarray[tuple[int], np.dtype[np.float64]], items: int = ITEMS
 ) -> Predictions:
-    """Two systems of some 70 % and 66 % accuracy."""
+    """Two systems with accuracies of about 70 % and 66 %."""
     gold = draw.choice(len(law), items, p=law)
     systems = [
         np.where(draw.random(items) < right, gold, draw.choice(len(law), items, p=law))
@@ -108,7 +108,7 @@ def labels(
 
 
 def _drawn_segments(draw: np.random.Generator) -> list[np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
-    """Statistics of 2,445 segments whose n-grams match by chance."""
+    """Statistics of 2,445 segments with random n-gram matches."""
     reference = draw.integers(4, 40, 2_445)
     systems = []
     for quality in (0.62, 0.61):

@@ -1,8 +1,8 @@
-"""The yardstick of the edge: a FastAPI application that parses a JSON body and returns it, and does nothing else.
+"""Serve the yardstick of the edge: a FastAPI application that only parses a JSON body and returns it.
 
-Run as `python -m loadtest.echo PORT [PROCESSES]`: uvicorn with h11 and asyncio, as the service, but no middleware and no log line.
-`/echo` returns the parsed value and leaves it to FastAPI to write it, as most services do; `/bare` writes it
-itself, with nothing but `json.dumps`: the least that any Python service does with such a body.
+Run as `python -m loadtest.echo PORT [PROCESSES]`: uvicorn with h11 and asyncio, as the service, but no middleware and no log line. `/echo`
+returns the parsed value for FastAPI to encode, as most services do; `/bare` encodes it by `json.dumps` only: the minimum for a Python
+service with such a body.
 """
 
 import multiprocessing
@@ -36,7 +36,7 @@ async def ready() -> None:
 
 
 def listening(port: int) -> socket.socket:
-    """A socket of one of several processes. With a protocol of its own, or asyncio would not set TCP_NODELAY."""
+    """A socket of one of several processes, with an explicit protocol, without which asyncio would not set TCP_NODELAY."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     found.bind(("127.0.0.1", port))
@@ -44,7 +44,7 @@ def listening(port: int) -> socket.socket:
 
 
 def main(port: int, processes: int = 1) -> None:
-    """Serve until SIGTERM, which the first process hands on to the others."""
+    """Serve until SIGTERM, which the first process forwards to the others."""
     others = [multiprocessing.Process(target=serve, args=(port,), daemon=True) for _ in range(processes - 1)]
     for other in others:
         other.start()
@@ -57,7 +57,7 @@ def main(port: int, processes: int = 1) -> None:
 
 
 def serve(port: int) -> None:
-    """One process."""
+    """Run one process."""
     config = uvicorn.Config(app, http="h11", loop="asyncio", access_log=False, log_level="warning")
     uvicorn.Server(config).run(sockets=[listening(port)])
 

@@ -1,7 +1,7 @@
-"""`python -m loadtest.edge_bench [--quick]`: what the service adds to a test, against what nobody could do without.
+"""`python -m loadtest.edge_bench [--quick]`: what the service adds to a test, compared with the unavoidable minimum.
 
-Everything that is compared takes turns inside one run. Requests differ in their seed, which an exact method ignores,
-and answers are not kept, so that no cache could flatter the server.
+All contenders take turns inside one run. Requests differ in their seed, which exact methods ignore, and answers are not stored, so that
+no cache helps the server.
 """
 
 import argparse
@@ -38,7 +38,7 @@ NPY = "application/x-npy"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One goal: what it is, what was measured, and the figures behind it."""
+    """One goal: its name, the measurement, and the figures behind it."""
 
     name: str
     measured: float
@@ -130,7 +130,7 @@ def _each(link: Link, requests: list[bytes]) -> Callable[[], bytes]:
 
 
 def _decode(body: bytes) -> list[Any]:
-    """Do the least anyone could do with the body: decode its JSON, make its lists arrays."""
+    """Do the minimum with the body: decode its JSON, and convert its lists to arrays."""
     return [np.array(value) for value in orjson.loads(body).values() if isinstance(value, list)]
 
 
@@ -172,7 +172,7 @@ def worked() -> list[bytes]:
 
 
 def loop_lag(quick: bool) -> list[Row]:
-    """How long /livez takes while every worker computes and bodies of 8 MB arrive; asked by a process of its own."""
+    """The time of /livez while every worker computes and bodies of 8 MB arrive, measured by a separate process."""
     seconds = 5.0 if quick else 20.0
     spawn = multiprocessing.get_context("spawn")
     stopped = spawn.Event()
@@ -268,7 +268,7 @@ def _rates(streams: list[Stream], seconds: float, rounds: int) -> NDArray[np.flo
 
 
 def report(rows: list[Row]) -> str:
-    """A table, and one line for each goal."""
+    """Print a table, and one line for each goal."""
     cells = [
         [
             row.name,

@@ -1,4 +1,4 @@
-"""The engine beside the published algorithms and SciPy, on the paper's own workload (section 5)."""
+"""Measure the engine beside the published algorithms and SciPy, on the paper's workload (section 5)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ def _contenders(load: workload.AccuracyWorkload, seed: int, quick: bool) -> list
 
 
 def _scipy(load: workload.AccuracyWorkload, seed: int) -> float:
-    """SciPy's own test of the same hypothesis: |sum of differences|, vectorised, in batches of bounded memory."""
+    """Run SciPy's test of the same hypothesis: |sum of differences|, vectorised, in batches of bounded memory."""
     result = stats.permutation_test(
         (load.u, load.v),
         _absolute_difference,
@@ -115,7 +115,7 @@ def _rows(timings: dict[str, Timing]) -> list[list[str]]:
 
 
 def _error(p: float, truth: float, samples: int | None) -> str:
-    """Against Algorithm 3, which only adds positive numbers: relative, or in standard errors for a sample."""
+    """The error against Algorithm 3, which only adds positive numbers: relative, or in standard errors for a sample."""
     if truth == 0.0:
         return "underflow"  # of Algorithm 3, which keeps plain probabilities
     if samples is None:
@@ -133,7 +133,7 @@ def _shape(load: workload.AccuracyWorkload) -> str:
 
 
 def _goals(timings: dict[str, Timing]) -> list[str]:
-    """Say which goals, all about the last size, are met."""
+    """Lines on the goals, all about the last size."""
     fft = timings[FFT].median
     over = timings[ALGORITHM_4].median / fft
     sampling = timings[MONTE_CARLO].median

@@ -1,4 +1,4 @@
-"""F1: the engine's two-dimensional grid beside the paper's Algorithm 5 on four-dimensional arrays."""
+"""Measure F1: the engine's two-dimensional grid beside the paper's Algorithm 5 on four-dimensional arrays."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,12 +13,12 @@ from loadtest.options import Options
 from loadtest.table import Table, duration, goal, ratio
 
 SIZES = (20, 50, 100, 1_000, 10_000, 100_000)
-EXACT = 1e-9  # the relative error that is asked for
+EXACT = 1e-9  # the requested relative error
 GOAL_ITEMS, SPEEDUP, LARGE_SECONDS = 100, 300.0, 1.5
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """Both side by side while Algorithm 5 fits in memory, then the engine alone, and the goals."""
+    """Measure both while Algorithm 5 fits in memory, then the engine alone, and the goals."""
     seed, quick = options.seed, options.quick
     rows, goals = [], []
     for items in SIZES:
@@ -52,7 +52,7 @@ def measure(options: Options) -> Iterator[Table]:
 
 
 def _theirs(load: workload.F1Workload) -> Callable[[], float]:
-    """Algorithm 5 on the four counts."""
+    """Run Algorithm 5 on the four counts."""
     stay, swap = paper_tuples.f1_effects(load.u, load.v)
     return lambda: paper_tuples.exact_perm_test_m(stay, swap)
 

@@ -1,7 +1,7 @@
 """`python -m loadtest.figure1`: draw docs/figure1.svg from results/figure1.csv. The same CSV gives the same bytes.
 
-Lines are told apart without colour: ours are solid with filled markers, the paper's dashed with open ones, and each has
-its name beside it.
+Lines are distinguished without colour: exactperm's are solid with filled markers, the paper's dashed with open ones, each labelled with its
+name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LABEL_GAP = 0.2
 """Least distance of two labels, in powers of ten of seconds."""
 LOOKS: Any = {
     "svg.hashsalt": "figure1",
-    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.fonttype": "none",  # keep text as text, for search and screen readers
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "axes.spines.top": False,
@@ -68,7 +68,7 @@ def write() -> None:
 
 
 def drawn(points: list[Point], kind: str = "svg") -> bytes:
-    """The figure as a file of this kind."""
+    """Render the figure as a file of this kind."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -110,7 +110,7 @@ def _draw(axes: Axes, points: list[Point]) -> None:
 
 
 def _scales(axes: Axes, points: list[Point]) -> None:
-    """Room on either side for the names of the lines, ticks only where there are points."""
+    """Set the axes with room for the names of lines on either side, and ticks only at points."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     first, last = min(p.items for p in points), max(p.items for p in points)
@@ -150,7 +150,7 @@ def _is_sampled_by_paper(line: list[Point]) -> bool:
 
 
 def label(source: str, line: str) -> str:
-    """What stands beside a line."""
+    """The label of a line."""
     return f"{source}: {line.replace('monte_carlo', 'MC')}"
 
 
@@ -179,7 +179,7 @@ def _name(axes: Axes, lines: list[list[Point]], left: bool) -> None:
 
 
 def spread(heights: Iterable[float], gap: float) -> list[float]:
-    """Ascending heights moved as little as is simple so that neighbours are at least `gap` apart."""
+    """Move ascending heights by simple small shifts so that neighbours are at least `gap` apart."""
     placed: list[list[float]] = []  # groups that touch, each spread around its middle
     for height in heights:
         placed.append([height])

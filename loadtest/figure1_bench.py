@@ -1,7 +1,7 @@
-"""Figure 1 of Zmigrod, Vieira & Cotterell 2022 again: runtime against N of Monte Carlo and the exact algorithms, and ours.
+"""Reproduce Figure 1 of Zmigrod, Vieira & Cotterell 2022: runtime against N of Monte Carlo and the exact algorithms, with exactperm's.
 
-Writes results/figure1.csv, from which `figure1` draws docs/figure1.svg. Monte Carlo has the paper's four numbers of
-samples and ends where the paper's figure does; the others go on as far as a call takes a few seconds.
+Writes results/figure1.csv, from which `figure1` draws docs/figure1.svg. Monte Carlo has the paper's four numbers of samples and ends
+where the paper's figure does; the others continue while a call takes a few seconds.
 """
 
 import csv
@@ -18,14 +18,14 @@ SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 SAMPLES = (5_000, 10_000, 20_000, 40_000)
 PAPER_ENDS = 10_000
 LONG_CALL_ITEMS = 10_000
-"""From here on the slower lines get fewer turns."""
+"""From this N the slower lines get fewer turns."""
 
 PValue = Callable[[workload.IntArray, workload.IntArray], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the figure: whose it is, how it computes a p-value, and the N at which it ends."""
+    """One line of the figure: its source, the function that computes a p-value, and its last N."""
 
     name: str
     source: str
@@ -57,7 +57,7 @@ LINES = (
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """The medians of every line, and the files of the figure."""
+    """Measure the medians of every line, and write the files of the figure."""
     timings: dict[tuple[Line, int], Timing] = {}
     for items in SIZES:
         load = workload.accuracy(items, options.seed, options.law, options.gap)
@@ -80,7 +80,7 @@ def _contender(line: Line, load: workload.AccuracyWorkload, quick: bool) -> Cont
     slow = line.source == "paper" and load.stay.size >= LONG_CALL_ITEMS
     turns = (1 if slow else 2) if quick else (3 if slow else 7)
     sampled = line.source == "paper" and line.name.startswith("monte_carlo")
-    # A first call after others have had the caches is not what a line of the figure is about.
+    # Skip the first call, which runs with the caches of other contenders.
     burst = 1 if slow or sampled else (2 if quick else 5)
     call = partial(line.p_value, load.stay, load.swap)
     return Contender(f"{line.source} {line.name}", call, turns, burst, warm_up=not slow)

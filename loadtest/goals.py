@@ -1,7 +1,7 @@
-"""The goals of load and failure against a real server: `python -m loadtest.goals [--quick] [--goal 8]`.
+"""Measure the goals of load and failure on a real server:
 
-Prints each goal, what was measured, and whether it is met. The server, its workers and the clients share this
-machine's processors, so every figure is worse than that of a server which has them to itself. Linux: it reads /proc.
+`python -m loadtest.goals [--quick] [--goal 8]`. Prints each goal, the measurement, and whether it is met. The server, its workers and
+the clients share the processors, so figures are worse than on a dedicated server. Linux: it reads /proc.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from loadtest.goals_overload import goal_7, goal_8
 from loadtest.goals_row import Row
 from loadtest.table import render
 
-# Each with its seconds of load, in the long form and in the short one.
+# Goals with the seconds of load of the long and the short form.
 GOALS: dict[int, tuple[Callable[[float], list[Row]], float, float]] = {
     3: (goal_3, 30.0, 6.0),
     7: (goal_7, 60.0, 8.0),
@@ -29,7 +29,7 @@ GOALS: dict[int, tuple[Callable[[float], list[Row]], float, float]] = {
 
 
 def main() -> int:
-    """Parse the options, measure, print; status 1 when a goal is missed."""
+    """Parse the options, measure, print; status 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Goals 10 and 11: deadlines that also hold for waiting requests, and workers that are killed."""
+"""Measure goals 10 and 11: deadlines of waiting requests, and killed workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLIENTS = 4
 
 
 def goal_10(seconds: float) -> list[Row]:
-    """Tests of many seconds with a deadline of one: some run, most wait."""
+    """Send tests of many seconds with a deadline of one: some run, most wait."""
 
     async def load(url: str) -> tuple[list[Seen], float]:
         wire = Wire(url)
@@ -48,7 +48,7 @@ def goal_10(seconds: float) -> list[Row]:
 
 
 def goal_11(seconds: float) -> list[Row]:
-    """A kill every few moments, each after the last one's successor is warm."""
+    """Kill workers repeatedly, each after the replacement of the last one is warm."""
 
     async def load(server: Watched) -> tuple[list[Seen], list[float]]:
         wire, seeds, over = Wire(server.url), itertools.count(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Goals 3 and 14: memory under a hostile corpus, and everybody else while 500 clients dawdle."""
+"""Measure goals 3 and 14: memory under a hostile corpus, and other clients beside 500 slow ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOMB = gzip.compress(b"[" + b"0," * 100_000_000, 1)  # 200 MB
 
 
 def corpus() -> list[tuple[str, bytes, str]]:
-    """A request that might break a server: path, body, media type."""
+    """A request that might break a server: path, body and media type."""
     scores = "/v1/tests/scores"
     large = [
         b'{"u":[' + b"1," * 3_000_000 + b'1],"v":[1]}',
@@ -61,7 +61,7 @@ def _form(content: bytes) -> bytes:
 
 
 def goal_3(seconds: float) -> list[Row]:
-    """64 clients go round the corpus; `VmHWM` is the most that the kernel ever saw."""
+    """Let 64 clients send the corpus in turn; `VmHWM` is the peak of the resident set."""
 
     async def load(url: str) -> tuple[dict[int, int], int]:
         turns = _for_ever(corpus())
@@ -88,7 +88,7 @@ def goal_3(seconds: float) -> list[Row]:
         peak = _peak_mib(server)
     most = baseline + 4 * settings.max_body_bytes / MIB
     budget = settings.workers * settings.worker_memory_bytes / MIB
-    # The budget is the workers' own; that the web process stays below the rest of it is more than the goal asks.
+    # The budget is for the workers; that the web process stays below the rest exceeds the goal.
     how = f"{'below' if peak <= most else 'above'} {most:.0f} MiB, the same without the budget; baseline {baseline:.0f} MiB; {statuses}, {hung_up} hung up"
     failed = sum(count for status, count in statuses.items() if status >= 500 and status != 503)
     return [
@@ -108,7 +108,7 @@ def _peak_mib(server: Watched) -> float:
 
 
 def goal_14(seconds: float) -> list[Row]:
-    """Windows with and without the slow ones take turns; their p99 are compared."""
+    """Compare the p99 of alternating windows with and without slow clients."""
 
     async def window(url: str) -> float:
         wire, body = Wire(url), json.dumps(SMALL).encode()
@@ -138,7 +138,7 @@ def goal_14(seconds: float) -> list[Row]:
 
 @contextlib.contextmanager
 def slow_clients(url: str) -> Iterator[None]:
-    """500 connections in a process of their own, each with a byte of a header now and then."""
+    """Hold 500 connections in a separate process, each with a byte of a header now and then."""
     context = get_context("spawn")
     ready, over = context.Event(), context.Event()
     process = context.Process(target=dawdle, args=(url, ready, over))
@@ -153,7 +153,7 @@ def slow_clients(url: str) -> Iterator[None]:
 
 
 def dawdle(url: str, ready: Event, over: Event) -> None:
-    """The slow ones. Whoever is thrown out, as they all are after ten seconds, comes again."""
+    """Run the slow clients, which reconnect after the server closes them, within ten seconds."""
 
     async def client() -> None:
         where = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Goals 7 and 8: liveness, the event loop and goodput when more is asked for than can be done."""
+"""Measure goals 7 and 8: liveness, the event loop and goodput under overload."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGE = json.dumps({"stay": [1.25, -0.5, 3.125, -2.0] * 333_000}).encode()  # 8 
 
 
 def probed(url: str, seconds: float) -> list[float]:
-    """Seconds that `/livez` takes, asked from a process of its own: the load's own process is busy."""
+    """The seconds of `/livez`, measured in a separate process, since that of the load is busy."""
     taken = []
     with httpx.Client(base_url=url, timeout=60.0) as client:
         client.get("/livez")
@@ -37,7 +37,7 @@ def probed(url: str, seconds: float) -> list[float]:
 
 
 async def _capacity(wire: Wire, seconds: float, seeds: itertools.count[int]) -> float:
-    """Tests per second that the workers do when there is always one waiting, and no more than a few."""
+    """The tests per second of the workers with a few always waiting."""
     await closed_loop(CLIENTS, 1.0, lambda: wire.ask("/v1/tests/scores", work(next(seeds))))
     wire.seen.clear()
     began = time.monotonic()
@@ -46,7 +46,7 @@ async def _capacity(wire: Wire, seconds: float, seeds: itertools.count[int]) -> 
 
 
 def goal_7(seconds: float) -> list[Row]:
-    """Twofold overload, and bodies of 8 MB one after the other."""
+    """Send twice the capacity, and bodies of 8 MB one after the other."""
 
     async def load(url: str, pool: ProcessPoolExecutor) -> tuple[float, list[float]]:
         wire, seeds = Wire(url), itertools.count()
@@ -83,7 +83,7 @@ async def _large(url: str) -> None:
 
 
 def goal_8(seconds: float) -> list[Row]:
-    """Three times the capacity, then less than it."""
+    """Send three times the capacity, then less than the capacity."""
 
     async def load(url: str) -> tuple[float, list[Seen], list[float], list[Seen]]:
         wire, seeds = Wire(url), itertools.count()

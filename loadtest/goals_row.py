@@ -1,4 +1,4 @@
-"""One line of the table of goals."""
+"""Hold one line of the table of goals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A goal, what it asks for, what was measured, whether that is enough, and how it was measured."""
+    """A goal, its limit, the measurement, whether it is met, and how it was measured."""
 
     goal: str
     asked: str
@@ -18,7 +18,7 @@ class Row(NamedTuple):
 def row(
     goal: str, measured: float, unit: str, *, most: float | None = None, least: float | None = None, how: str
 ) -> Row:
-    """Either at most or at least."""
+    """A goal with a limit, at most or at least."""
     limit, sign = (most, "<=") if most is not None else (least, ">=")
     assert limit is not None
     met = measured <= limit if most is not None else measured >= limit

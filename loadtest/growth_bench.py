@@ -1,4 +1,4 @@
-"""The growth of the cost of the exact test with the number of items, from a hundred to ten million."""
+"""Measure how the cost of the exact test grows with the number of items, from a hundred to ten million."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -56,6 +56,6 @@ def measure(options: Options) -> Iterator[Table]:
 
 
 def _turns(items: int, quick: bool) -> int:
-    """As many as fit in about the same time for every size, at 10 ns an item; at least three."""
+    """The number of calls that take about the same time for every size, at 10 ns an item; at least three."""
     seconds = SECONDS_PER_SIZE / (4 if quick else 1)
     return max(3, min(MOST_TURNS, int(seconds / (items * 10e-9 + 1e-3))))

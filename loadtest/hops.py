@@ -1,6 +1,7 @@
-"""The files of exactperm that a request passes through inside the pipeline, counted by a profiler: `python -m loadtest.hops`.
+"""Count the files of exactperm that a request passes through in the pipeline, by a profiler:
 
-Files outside the pipeline (connection, middleware, endpoint, worker) are not counted: some 18 in place, some 30 by a worker.
+`python -m loadtest.hops`. Files outside the pipeline (connection, middleware, endpoint, worker) are not counted: about 18 in place,
+about 30 with a worker.
 """
 
 import json
@@ -49,7 +50,7 @@ def requests() -> dict[str, tuple[Kind, str, bytes]]:
 
 
 def passed(kind: Kind, media_type: str, body: bytes) -> tuple[set[str], int, int]:
-    """The files, the changes from file to file, and the calls, of one request whose kind has run before."""
+    """Count the files, the changes of file, and the calls of one request whose kind has run before."""
     now = time.monotonic()
     boundary = BOUNDARY if media_type == MULTIPART else ""
     job = Job(kind, Body(media_type, boundary=boundary), (), "json", "hops", now, now, limits_of(Settings()))

@@ -1,8 +1,8 @@
 """`python -m loadtest.hosts`: a large board as a job on PostgreSQL, computed by two hosts that are killed and cut off.
 
-Each host is a worker in a network namespace of its own, which reaches the database over a wire of its own (root, and Debian's
-iproute2 and postgresql). First undisturbed, beside a plain process pool; then with failures drawn at random: the service, a
-host, one of its computing processes, or its wire dies, and the database is killed once. Times are printed, bytes and counts of chunks asserted.
+Each host is a worker in a separate network namespace with a separate wire to the database (needs root, and Debian's iproute2 and
+postgresql). The first run is undisturbed, beside a plain process pool; the second has random failures of the service, a host, one of
+its computing processes, or its wire, and the database is killed once. Times are printed; bytes and counts of chunks are asserted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from loadtest.jobs import ROOT, Service, board, in_a_pool, state_of
 
 PLACES = ["/usr/local/bin", *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)]
 HOSTS = 2
-NET = "10.231.{number}.{end}"  # a wire for each host: its first end is here, its second in the namespace
+NET = "10.231.{number}.{end}"  # a wire for each host: the first end is here, the second in the namespace
 CUT_OFF_S = 8.0  # longer than the silence after which a host counts as dead
 CHUNKS = (
     "select count(*), count(distinct workflow_uuid) from dbos.workflow_status where workflow_uuid like %s"
@@ -37,7 +37,7 @@ CHUNKS = (
 
 
 class Postgres:
-    """A server in a folder of its own, as a user without rights, which the hosts may reach."""
+    """A server in a separate folder, as an unprivileged user, which the hosts can reach."""
 
     def __init__(self, folder: Path) -> None:
         found = shutil.which("postgres", path=os.pathsep.join([os.environ.get("PATH", ""), *PLACES]))
@@ -75,7 +75,7 @@ class Postgres:
             "-k",
             "",
         ]
-        # It refuses to start while processes of a killed one still hold its shared memory.
+        # PostgreSQL does not start while processes of a killed server hold its shared memory.
         start = partial(subprocess.Popen, command, cwd="/", stderr=subprocess.DEVNULL, user=self.nobody)
         self.process = start()
         while True:
@@ -125,7 +125,7 @@ class Host:
         )  # fmt: skip
 
     def kill(self) -> None:
-        """The host goes down with all its processes, and comes up again."""
+        """Kill the host with all its processes, and start it again."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, 9)
         self.process.wait()
@@ -135,7 +135,7 @@ class Host:
         subprocess.run(["pkill", "-9", "-s", str(self.process.pid), "-x", "exactperm-work"], check=False)
 
     def cut_off(self) -> None:
-        """Its wire is dead for a while; what it computes meanwhile it must not bring in as if nothing had been."""
+        """Cut the wire for a while; results that the host computes meanwhile must not be stored afterwards."""
         ip("link", "set", "dev", self.wire, "down")
         time.sleep(CUT_OFF_S)
         ip("link", "set", "dev", self.wire, "up")
@@ -160,7 +160,7 @@ def wires() -> Iterator[None]:
 def disturbed(
     options: argparse.Namespace, service: Service, hosts: list[Host], postgres: Postgres, job: str
 ) -> list[str]:
-    """Failures at random until there were enough, or the job has ended; what failed."""
+    """Cause random failures until there are enough, or the job has ended; return them."""
     drawn, done = random.Random(options.seed), list[str]()
     at_database = drawn.randrange(max(options.kills, 1))
     while len(done) < options.kills and not state_of(service, job).get("ended"):

@@ -1,7 +1,7 @@
-"""The whole service against work done in process: JSON over a loopback socket, a real server, httpx.
+"""Measure the whole service against work in process:
 
-Every request has a body of its own (its seed differs, which an exact method ignores), so that no cache of
-answers could flatter the server. Bodies are made before the clock starts.
+JSON over a loopback socket, a real server, httpx. Every request has a different seed, which exact methods ignore, so that no cache of
+answers helps the server. Bodies are made before the clock starts.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ OVERHEAD_OVER_DECODING = 2.5
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One kind of request: its path, the fields of its body, and how often it is sent."""
+    """One kind of request: its path, the fields of its body, and the number of times it is sent."""
 
     name: str
     path: str
@@ -40,7 +40,7 @@ class Exchange:
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """Both comparisons, each with its goal."""
+    """Measure both comparisons, each with its goal."""
     with running_server() as url, httpx.Client(base_url=url, timeout=120.0) as client:
         small = workload.accuracy(SMALL_ITEMS, options.seed, options.law)
         yield _against_algorithm_4(client, small, options.quick)
@@ -94,7 +94,7 @@ def _large_exchanges(load: workload.AccuracyWorkload, turns: int) -> list[Exchan
 
 
 def _sender(client: httpx.Client, exchange: Exchange) -> Callable[[], Any]:
-    """Make a call that posts the next prepared body and returns the decoded answer."""
+    """Return a call that posts the next prepared body and returns the decoded answer."""
     calls = exchange.turns * exchange.burst + 1
     bodies: Iterator[bytes] = iter([exchange.body(seed) for seed in range(calls)])
 
@@ -108,7 +108,7 @@ def _sender(client: httpx.Client, exchange: Exchange) -> Callable[[], Any]:
 
 
 def _decode(body: bytes) -> list[Any]:
-    """Do the least anyone could do with the body: decode its JSON, make its lists arrays."""
+    """Do the minimum with the body: decode its JSON, and convert its lists to arrays."""
     fields = orjson.loads(body)
     return [np.array(value) for value in fields.values() if isinstance(value, list)]
 
@@ -130,5 +130,5 @@ def _pair(title: str, served: Timing, other: Timing, others_p: str, said: str) -
         for timing, p_value in ((served, _p_value(served)), (other, others_p))
     ]
     runtime = ", ".join(f"{name} {ms}" for name, ms in served.result["runtime"].items())
-    notes = [said, f"the server's own account of its last answer: {runtime}"]
+    notes = [said, f"the server's timing of its last answer: {runtime}"]
     return Table(title, ["", "median", "min", "calls", "over the request", "p"], rows, notes)

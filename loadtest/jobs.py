@@ -1,6 +1,6 @@
-"""`python -m loadtest.jobs`: what a job costs beside a plain process pool, what kills change, and who waits for whom.
+"""`python -m loadtest.jobs`: the cost of a job beside a plain process pool, the effect of kills, and waiting times between keys.
 
-A server of its own in a temporary folder, on SQLite or with `--url` on PostgreSQL. Times are printed, never asserted; bytes and counts are.
+Runs a server in a temporary folder, on SQLite or with `--url` on PostgreSQL. Times are printed only; bytes and counts are asserted.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def board(systems: int, datasets: int, items: int, seed: int = 1) -> dict[str, A
 
 
 class Service:
-    """A server with jobs, that may be killed and started again."""
+    """A server with jobs that can be killed and restarted."""
 
     def __init__(self, folder: Path, url: str | None, **settings: Any) -> None:
         with socket.socket() as probe:
@@ -134,7 +134,7 @@ def _prepare(body: bytes) -> Any:
 
 
 def _prepare_nicely(body: bytes) -> None:
-    """With the priority of the processes of jobs, so that others who use the machine slow down both alike."""
+    """Use the priority of the processes of jobs, so that other load slows down both in the same way."""
     os.nice(NICENESS + worker.NICENESS)
     _prepare(body)
 
@@ -144,9 +144,9 @@ def _solve(slices: Any) -> int:
 
 
 def in_a_pool(request: Any, workers: int) -> float:
-    """Seconds of the same work in a plain process pool: decode and plan once a process, then the tests of all pairs.
+    """The seconds of the same work in a plain process pool: each process decodes and plans once, then tests pairs.
 
-    Its processes have one thread each, as workers do: with the threads of BLAS they took 2.4 times as long on two cores.
+    Processes have one thread each, as workers do: with the threads of BLAS they took 2.4 times as long on two cores.
     """
     began = time.perf_counter()
     body = json.dumps(request).encode()
@@ -162,7 +162,7 @@ def in_a_pool(request: Any, workers: int) -> float:
 
 
 def large_board(options: argparse.Namespace) -> None:
-    """The board as a job against the pool, then killed again and again."""
+    """Compare the board as a job with the pool, then kill processes repeatedly."""
     request = board(options.systems, options.datasets, options.items)
     with serving(options.url, workers=options.workers, default_timeout_s=600) as service:
         time.sleep(10)  # the worker is warm
@@ -226,7 +226,7 @@ def _worker(service: Service) -> int | None:
 
 
 def _computing(service: Service) -> set[int]:
-    """Processes of the worker for jobs, but for the fork server."""
+    """The processes of the worker for jobs, except the fork server."""
     host, found = _worker(service), set()
     for pid in _children(host) if host is not None else ():
         with contextlib.suppress(OSError):
@@ -236,7 +236,7 @@ def _computing(service: Service) -> set[int]:
 
 
 def _kill(service: Service, drawn: random.Random) -> int:
-    """Kill a compute process, the worker, or the whole service, which is started again; how many were killed."""
+    """Kill compute processes, the worker, or the whole service, which is restarted; return the number of kills."""
     what = drawn.choice(("process", "worker", "service"))
     host = _worker(service)
     if what == "service":
@@ -253,7 +253,7 @@ def _kill(service: Service, drawn: random.Random) -> int:
 
 
 def fairness(options: argparse.Namespace) -> None:
-    """Many small jobs of one key first, then those of two others: how long these wait, beside a fair share."""
+    """Submit many small jobs of one key, then jobs of two others, and compare their waiting time with a fair share."""
     import hashlib
 
     digests = ",".join(hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values())
@@ -268,7 +268,7 @@ def fairness(options: argparse.Namespace) -> None:
             for key, count in counts.items():
                 list(threads.map(lambda _, of=key: service.submit("scores", small, of), range(count)))
         print(f"submitted {options.jobs} jobs in {time.perf_counter() - began:.1f} s")
-        # The worker begins when everything waits: otherwise it keeps up, and nobody waits for anybody.
+        # Start the worker after all jobs are submitted; otherwise it keeps up, and no job waits.
         command = [sys.executable, "-m", "exactperm", "worker"]
         worker = subprocess.Popen(
             command, cwd=ROOT, env=service.environment, stdout=service.log, stderr=service.log
@@ -292,7 +292,7 @@ def fairness(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run one of the two, or both."""
+    """Run one or both measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="PostgreSQL instead of a file")
     parser.add_argument("--only", choices=("board", "fairness"))

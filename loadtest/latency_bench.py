@@ -1,7 +1,7 @@
-"""Latency and throughput of the service beside an echo of the same bodies: same server program, same client.
+"""Measure latency and throughput of the service beside echoes of the same bodies, with the same server program and client.
 
-The three take turns. A client sends its next request as soon as its last one is answered, so eight clients on a machine
-of few cores mean waiting: their p50 is mostly a place in a queue. The client runs on the same cores.
+The three take turns. A client sends the next request when the last one is answered, so with eight clients on few cores the p50 is
+mostly time in a queue. The client runs on the same cores.
 """
 
 import itertools
@@ -31,9 +31,9 @@ SETTINGS = {"cache_bytes": 0, "keep_alive_s": 600}
 
 
 class Crowd:
-    """Clients of one server, each with one connection and one request under way.
+    """Clients of one server, each with one connection and one pending request.
 
-    Connections are made anew for every turn, before the clock starts: a server closes idle ones.
+    Connections are opened for every turn, before the clock starts, as a server closes idle ones.
     """
 
     def __init__(self, name: str, url: str, path: str, bodies: Sequence[bytes], clients: int) -> None:
@@ -45,7 +45,7 @@ class Crowd:
         self._began: dict[Link, float] = {}
 
     def run(self, seconds: float) -> None:
-        """Send for so long, wait for the last answers, and note every latency and the rate."""
+        """Send for a time, wait for the last answers, and record every latency and the rate."""
         before = len(self.seconds)
         with ExitStack() as stack:
             links = [stack.enter_context(closing(Link(self._url))) for _ in range(self._clients)]
@@ -70,7 +70,7 @@ class Crowd:
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """A table for every size: exactperm and two echoes, one client and eight."""
+    """Measure a table for every size: exactperm and two echoes, one client and eight."""
     with running_process(SETTINGS) as (url, _), running_echo() as echo:
         for items in SIZES:
             bodies = bodies_of(items, options)
@@ -87,7 +87,7 @@ def measure(options: Options) -> Iterator[Table]:
 
 
 def bodies_of(items: int, options: Options) -> list[bytes]:
-    """Bodies that differ in their seed, which an exact method ignores: identical ones would be computed once."""
+    """Bodies that differ in their seed, which exact methods ignore; equal ones would be computed once."""
     load = workload.accuracy(items, options.seed, options.law)
     fields = {"stay": load.stay, "swap": load.swap, "statistic": {"expression": "abs(x1)"}}
     return [
@@ -136,7 +136,7 @@ def _p99(seconds: list[float]) -> str:
 
 
 def quietest_p50(link: Link, bodies: Sequence[bytes]) -> float:
-    """The least median of bursts of requests, one after the other: on a shared machine the others are of its neighbours."""
+    """The least median of bursts of requests; on a shared machine the others include the load of neighbours."""
     requests = [post(PATH, body) for body in bodies]
     return min(statistics.median(_asked(link, request) for request in requests) for _ in range(BURSTS))
 

@@ -19,7 +19,7 @@ def _counts(pairs: np.ndarray) -> dict[str, list[int]]:
 
 
 class Dashboard(HttpUser):
-    """Many small tests, now and then a plan or a text line; somebody is waiting in front of a screen."""
+    """A dashboard: many small tests, now and then a plan or a text line."""
 
     weight = 10
     wait_time = between(0.1, 1.0)
@@ -40,7 +40,7 @@ class Dashboard(HttpUser):
 
 
 class PullRequest(HttpUser):
-    """The gate with two files; 409 is an answer."""
+    """A gate with two files; 409 is an answer."""
 
     weight = 3
     wait_time = between(1, 5)
@@ -56,7 +56,7 @@ class PullRequest(HttpUser):
 
 
 class Laboratory(HttpUser):
-    """One long F1 after the other; 503 with Retry-After is what a full queue says, and is honoured."""
+    """One long F1 after the other; obeys 503 with Retry-After of a full queue."""
 
     weight = 1
     wait_time = between(2, 10)

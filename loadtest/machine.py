@@ -1,4 +1,4 @@
-"""The machine and the versions of a measurement, which RESULTS.md names before any figure."""
+"""Describe the machine and the versions of a measurement for the head of RESULTS.md."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def load_average() -> str:
-    """Processes that wanted a core in the last minute; above the number of cores the figures are of a busy machine."""
+    """The load average of the last minute; above the number of cores, the machine is busy."""
     return f"{os.getloadavg()[0]:.1f}"
 
 
@@ -41,7 +41,7 @@ def _kernel() -> str:
 
 
 def _ours() -> str:
-    """The version, and the commit where there is a checkout."""
+    """The version, with the commit of a checkout."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
         told = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True, check=True)
@@ -52,7 +52,7 @@ def _ours() -> str:
 
 
 def _value(file: Path, name: str, sign: str) -> str:
-    """The first value of this name in a file of names and values; empty when there is none."""
+    """The first value of this name in a file of names and values; empty if missing."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Fair timing: contenders take turns inside one run, so that a slow minute of the machine hits all of them.
+"""Time contenders fairly: they take turns in one run, so that a slow minute of the machine affects all.
 
-Each contender is called once to warm up, then has `turns` turns spread evenly over the rounds; in one turn it
-is called `burst` times in a row. The collector of garbage is off while the clock runs, as in `timeit`.
+Each contender is called once to warm up, then has `turns` turns spread evenly over the rounds; in one turn it is called `burst` times
+in a row. Garbage collection is off while the clock runs, as in `timeit`.
 """
 
 import gc
@@ -16,7 +16,7 @@ NANOSECONDS = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Something to time: a name, a call without arguments, and how often it gets its turn."""
+    """A contender: a name, a call without arguments, and its number of turns."""
 
     name: str
     call: Callable[[], Any]
@@ -27,7 +27,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds per call, in the order they were taken, and what the last call returned."""
+    """Seconds per call, in order, and the result of the last call."""
 
     name: str
     seconds: tuple[float, ...]
@@ -45,10 +45,10 @@ class Timing:
 
 
 def interleave(contenders: Sequence[Contender]) -> list[Timing]:
-    """Time the contenders round robin; timings come back in their order.
+    """Time the contenders in turn; return timings in their order.
 
-    A contender with fewer turns than the busiest one takes part in some rounds only. `warm_up=False` is for
-    calls of many seconds, where what a first call pays extra does not show.
+    A contender with fewer turns than the busiest one skips some rounds. `warm_up=False` is for calls of many seconds, where the extra
+    cost of a first call is negligible.
     """
     rounds = max(contender.turns for contender in contenders)
     results: dict[str, Any] = {}

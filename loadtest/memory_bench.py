@@ -1,4 +1,4 @@
-"""The most memory that the web process and a worker ever held, after requests of one size (Linux, proc(5))."""
+"""Measure the peak memory of the web process and a worker after requests of one size (Linux, proc(5))."""
 
 import io
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SETTINGS = {"workers": 1, "cache_bytes": 0, "keep_alive_s": 600}
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """A new server for every size and format, so that no peak is another's."""
+    """Start a new server for every size and format, so that peaks are separate."""
     rows = [_row("at rest", [], 0)]
     for items in SIZES[::2] if options.quick else SIZES:
         load = workload.accuracy(items, options.seed, options.law)
@@ -62,6 +62,6 @@ def _children(pid: int) -> list[int]:
 
 
 def _peak(pid: int) -> float:
-    """The largest resident set of a process so far, in MiB."""
+    """The peak resident set of a process, in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024 / MIB

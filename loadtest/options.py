@@ -1,4 +1,4 @@
-"""The options of a run of the benchmark, passed to every section."""
+"""Hold the options of a benchmark run, which are passed to every section."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The engine as the benchmark calls it: from effect arrays to p-value, canonical form included."""
+"""Call the engine for the benchmark: from effect arrays to p-value, including the canonical form."""
 
 from collections.abc import Callable
 

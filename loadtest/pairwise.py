@@ -1,10 +1,10 @@
 """`python -m loadtest.pairwise`: statistics of pairs, brackets and quantiles at the sizes of their goals, in one run.
 
-Tests run in process, from arrays to the p-value. Set OPENBLAS_NUM_THREADS=1, as workers do. How much a control variate saves
-is measured by `loadtest.control_variate`. The sampled contender works as google-research/mt-metrics-eval does: swap every
-segment's scores at random, compute both systems' average correlation, and count; it is written in NumPy from its
-description, and timed on some swaps. With --pack, the folder of an evaluation pack's segment statistics, BLEU is of real
-translations: segments of both systems are mixed so that p is near what the row says.
+Tests run in process, from arrays to the p-value. Set OPENBLAS_NUM_THREADS=1, as workers do. `loadtest.control_variate` measures the savings
+of a control variate. The sampled contender works as google-research/mt-metrics-eval does: swap every segment's scores at random, compute
+both systems' average correlation, and count; it is written in NumPy from its description, and timed on some swaps. With --pack, the folder
+of an evaluation pack's segment statistics, BLEU uses real translations: segments of both systems are mixed for a p near the value in the
+row.
 """
 
 import argparse
@@ -35,7 +35,7 @@ Case = tuple[str, Paired, StatisticSpec, str]
 
 
 def ranked(draw: Draw, n: int) -> Predictions:
-    """Scores without ties of two classifiers that have much in common."""
+    """Scores of two highly correlated classifiers, without ties."""
     gold: Any = (draw.random(n) < 0.4).astype(np.int64)
     common = gold + draw.normal(size=n)
     u, v = common + draw.normal(0.0, 0.8, (2, n))
@@ -50,7 +50,7 @@ def segments(draw: Draw, n: int) -> Predictions:
 
 
 def translated(draw: Draw, n: int) -> Counts:
-    """BLEU's counts of two systems, which translate two segments of three alike."""
+    """BLEU counts of two systems, with equal translations of two thirds of the segments."""
     length = draw.integers(8, 40, n)
     alike = draw.random(n) < 2.0 / 3.0
     columns: list[dict[str, NDArray[np.int64]]] = []
@@ -87,7 +87,7 @@ def sampled_seconds(data: Predictions, draw: Draw, swaps: int) -> float:
 
 
 def best(call: Callable[[], TestRecord], rounds: int) -> tuple[float, TestRecord]:
-    """The least seconds of some calls, and the answer."""
+    """The minimum seconds of some calls, and the answer."""
     times = []
     for _ in range(rounds):
         started = time.perf_counter()
@@ -97,7 +97,7 @@ def best(call: Callable[[], TestRecord], rounds: int) -> tuple[float, TestRecord
 
 
 def brackets(pack: Path, draw: Draw) -> list[Case]:
-    """Real segments: of some sizes, and for p-values near those of the titles."""
+    """Real segments of some sizes, with p-values near those in the titles."""
     systems = segments_of(pack)
     sizes = [size for size in (100, 500, 2_000) if size < len(systems[0])]
     found: list[Case] = []
@@ -123,7 +123,7 @@ def of_classes(draw: Draw) -> list[Case]:
 
 
 def table(*, quick: bool, pack: Path | None = None, seed: int = 0) -> Table:
-    """One row for each goal."""
+    """Measure one row for each goal."""
     draw = np.random.default_rng(seed)
     grouped = segments(draw, 18_000)
     u, v = np.round(draw.lognormal(0.0, 0.5, (2, 1_000)), 4)

@@ -1,10 +1,9 @@
-"""The published algorithms, written from the pseudo-code, as the yardstick of the benchmark.
+"""Implement the published algorithms from their pseudo-code, as the yardstick of the benchmark.
 
-Source: Zmigrod, Vieira & Cotterell 2022, "Exact Paired-Permutation Testing for Structured Test Statistics",
-Algorithms 1 to 4 (Algorithm 5 is in `paper_tuples`). They are competent NumPy: no Python loop over samples or
-cells, no small mass deleted. What they do not do is what the pseudo-code does not say: group equal effects,
-tilt, or cut a window. Where a faster reading exists it stands beside the transcription under a name of its own
-(`monte_carlo_packed`, `convolve_fft_tuned`), so that nobody has to take our word for the yardstick.
+Source: Zmigrod, Vieira & Cotterell 2022, "Exact Paired-Permutation Testing for Structured Test Statistics", Algorithms 1 to 4 (Algorithm 5
+is in `paper_tuples`). They are efficient NumPy: no Python loop over samples or cells, no small mass deleted. They do not add techniques
+that the pseudo-code lacks: grouping equal effects, tilting, or cutting a window. Faster variants are separate functions beside the
+transcription (`monte_carlo_packed`, `convolve_fft_tuned`), so that readers can judge the yardstick.
 
 Effects are int64 arrays of shape (N,): `stay[n] = g(u_n, v_n)` and `swap[n] = g(v_n, u_n)`.
 """
@@ -23,13 +22,13 @@ Statistic = Callable[[IntArray], IntArray]
 Convolve = Callable[[FloatArray, FloatArray], FloatArray]
 
 COIN_BLOCK_CELLS = 1 << 18
-"""Coins drawn at once by Algorithm 1: 2 MB as doubles, which stays in the cache."""
+"""Coins that Algorithm 1 draws at a time: 2 MB as doubles, which fits the cache."""
 
 DIRECT_CONVOLUTION_MAX = 512
 """Below this length of the shorter factor, a direct convolution beats an FFT (measured)."""
 
 RESCALE_EVERY = 512
-"""Items whose factors 1/2 Algorithm 3 owes before it pays them in one pass (2^512 is far from overflow)."""
+"""Items whose factors 1/2 Algorithm 3 applies in one pass (2^512 is far from overflow)."""
 
 
 def absolute(sums: IntArray) -> IntArray:
@@ -42,7 +41,7 @@ def monte_carlo(
 ) -> float:
     """Algorithm 1 transcribed: an array of K x N coins, the chosen effect of each, and its row sums.
 
-    Returns the share b/K of samples at least as large as the observed effect, as the paper has it; 0 is possible.
+    Returns the share b/K of samples at least as large as the observed effect, as in the paper; 0 is possible.
     """
     generator = np.random.default_rng(seed)
     observed = h(stay.sum(keepdims=True))
@@ -59,7 +58,7 @@ def monte_carlo(
 def monte_carlo_packed(
     stay: IntArray, swap: IntArray, samples: int, seed: int = 0, h: Statistic = absolute
 ) -> float:
-    """Algorithm 1 as fast as NumPy lets it be: one random bit per coin, and the sums as a BLAS product.
+    """Algorithm 1 as fast as NumPy allows: one random bit per coin, and the sums as a BLAS product.
 
     Still K x N coins. The sums are exact: |stay| + |swap - stay| must add up to less than 2^53.
     """
@@ -96,7 +95,7 @@ def exact_perm_test(stay: IntArray, swap: IntArray, convolve: Convolution, h: St
 def convolve_dp(weights: IntArray) -> FloatArray:
     """Algorithm 3 with its inner loops as one shifted addition per item; O(N W) additions, W = sum of weights.
 
-    The factors 1/2 are paid every `RESCALE_EVERY` items, which saves one pass in two.
+    The factors 1/2 are applied every `RESCALE_EVERY` items, which saves every second pass.
     """
     current = np.zeros(int(weights.sum()) + 1)
     following = np.zeros_like(current)
@@ -126,7 +125,7 @@ def convolve_fft(weights: IntArray) -> FloatArray:
 
 
 def convolve_fft_tuned(weights: IntArray) -> FloatArray:
-    """Algorithm 4 with short factors convolved directly, which the pseudo-code does not say but is faster."""
+    """Algorithm 4 with short factors convolved directly, which is faster, but not in the pseudo-code."""
     return _convolve_halves([_leaf(weight) for weight in weights.tolist()], _direct_or_by_fft)
 
 

@@ -1,7 +1,7 @@
 """Algorithm 5 of Zmigrod, Vieira & Cotterell 2022 (Appendix B): m additive functions, here those of F1.
 
-As Theorem 5 has it: the pmfs are m-dimensional arrays, convolved in a product tree by m-dimensional FFTs. For F1 the four functions are tp and incorrect of either system (eqs. 15 and 16), so the array has
-O(G^4 N^4) cells, and `cells` says beforehand how many.
+As in Theorem 5, the pmfs are m-dimensional arrays, convolved in a product tree by m-dimensional FFTs. For F1 the four functions are tp and
+incorrect of either system (eqs. 15 and 16), so the array has O(G^4 N^4) cells; `cells` computes the number beforehand.
 """
 
 import math
@@ -49,7 +49,7 @@ def exact_perm_test_m(stay: IntArray, swap: IntArray, h: TupleStatistic = f1_dif
     offset = lower.sum(axis=0)
     observed = float(h(*stay.sum(axis=0)))
     total = 0.0
-    for first in range(mass.shape[0]):  # one slab at a time: h needs temporaries as large as what it is given
+    for first in range(mass.shape[0]):  # one slab at a time: h needs temporaries as large as its arguments
         axes = [np.arange(extent) for extent in mass.shape[1:]]
         grid = np.meshgrid(*axes, indexing="ij", sparse=True)
         others = [start + axis for start, axis in zip(offset[1:], grid, strict=True)]

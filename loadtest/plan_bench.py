@@ -1,6 +1,7 @@
-"""What the planner predicts beside what it then takes: time and the most bytes held, on the workloads of this benchmark.
+"""Compare the planner's predictions with time and peak bytes on the workloads of this benchmark.
 
-Time is that of the whole answer with `pmf: none`; memory that of the method alone. A test is refused by its prediction, so a wrong one costs somebody an answer or everybody a worker.
+Time is that of the whole answer with `pmf: none`; memory that of the method alone. Predictions decide on refusals, so a wrong one costs
+a caller an answer, or all callers a worker.
 """
 
 import tracemalloc
@@ -31,7 +32,7 @@ OBJECTS = 250_000
 ROOMY = Budget(10**13, 10**11)
 SHORT_S, LONG_S = 2e-3, 0.5
 SAMPLES = Asked().samples
-# Few items for what grows with 2**n, many for what does not.
+# Few items for methods that grow with 2**n, many for others.
 EFFECTS: dict[str, tuple[int, ...]] = {
     "fft": (1_000, 10_000, 100_000, 1_000_000),
     "dp": (1_000, 10_000),
@@ -46,14 +47,14 @@ SCORES: dict[str, tuple[int, ...]] = {"bounds": (1_000, 10_000)}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A planned test, and how to plan it anew: one that has run keeps frequencies that the next run would not pay for."""
+    """A planned test, and a function that plans it again: after a run, a test keeps frequencies that the next run would get for free."""
 
     name: str
     fresh: Callable[[], PlannedTest]
     test: PlannedTest
 
     def p_value(self) -> object:
-        """The method alone, without the null distribution and the counts that stand beside it in an answer."""
+        """Run the method alone, without the null distribution and the counts of an answer."""
         test, method = self.test, self.test.plan.chosen.method
         if isinstance(test, AdditiveTest):
             if method == "monte_carlo":
@@ -77,7 +78,7 @@ class Case:
 
 
 def cases(options: Options) -> Iterator[Case]:
-    """Every method on the workload that it is for."""
+    """Every method on a suitable workload."""
     seed = options.seed
     for method, sizes in EFFECTS.items():
         for items in sizes:
@@ -105,7 +106,7 @@ def _case(kind: str, method: str, items: int, data: Paired, statistic: str) -> C
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """One row for every case, and whether the worst is within the goal."""
+    """Measure one row per case, and check the worst against the goal."""
     rows, factors, middle, excess = [], [], [], 0.0
     for case in cases(options):
         predicted = case.test.plan.chosen

@@ -1,7 +1,7 @@
-"""`python -m loadtest.planning`: what power and e-values cost, and whether they keep what they promise.
+"""`python -m loadtest.planning`: the cost of power and e-values, and checks of their guarantees.
 
-Conditional power against simulated assignments of signs; false alarms of e-values over null streams that are looked at after
-every item, beside those of p-values looked at every 25 items.
+Compares conditional power with simulated assignments of signs, and false alarms of e-values on null streams with a look after every
+item with those of p-values with a look every 25 items.
 """
 
 import argparse
@@ -28,7 +28,7 @@ DISCORDANT = 0.25
 
 
 def best(function: Callable[[], Any], times: int = 5) -> float:
-    """Seconds of the quickest of some runs."""
+    """The seconds of the fastest of some runs."""
     took = []
     for _ in range(times):
         started = time.perf_counter()
@@ -102,7 +102,7 @@ def _simulated(part: int) -> list[str]:
 
 
 def _streams(difference: float, part: int) -> list[str]:
-    """Streams of right-or-wrong items: the share on which either kind of evidence is found, and when e-values are."""
+    """Streams of right-or-wrong items: the shares on which either kind of evidence rejects, and when e-values do."""
     draw = np.random.default_rng(2)
     streams = STREAMS // part
     up = (DISCORDANT + difference) / 2.0

@@ -1,6 +1,6 @@
 """`python -m loadtest.readme_figures`: write docs/benchmarks.md and three figures of the README, from loadtest/RESULTS.md.
 
-Both stand between marks. Nothing is measured here: every figure is a cell of a table of RESULTS.md.
+Both are between marks. This measures nothing: every figure is a cell of a table of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GROWTH_SIZES = ("100", "1,000", "10,000", "100,000", "1,000,000", "10,000,000")
 
 
 def figures(results: Results) -> str:
-    """Three rows for the README, each with the command that prints it."""
+    """The three rows of the README, each with the command that prints it."""
     engine = partial(results.cell, "engine", "N = 10,000", column="median")
     large = results.tables("http")[1]
     rows = [
@@ -81,7 +81,7 @@ def block(results: Results) -> str:
 
 
 def replaced(page: str, text: str) -> str:
-    """A page with this between its marks; ValueError when it has not exactly one pair."""
+    """Replace the text between the marks of a page; ValueError unless there is exactly one pair."""
     if page.count(OPENS) != 1 or page.count(CLOSES) != 1:
         raise ValueError(f"the page needs one {OPENS} and one {CLOSES}")
     before, _, rest = page.partition(OPENS)
@@ -112,7 +112,7 @@ def _opening(results: Results) -> str:
     text = (
         "`make bench` measures on your machine, with contenders taking turns, and writes "
         "[RESULTS.md](../loadtest/RESULTS.md), this page and the figures of the README; "
-        "[loadtest/README.md](../loadtest/README.md) says what is compared and what is fair about it. "
+        "[loadtest/README.md](../loadtest/README.md) describes the comparisons and their fairness. "
         f"{_machine(results)}, by {command}{quick}. During that run the same calculation took up to {noise} times as "
         "long before one section as before another: compare within a table, and do not trust the last digits."
     )

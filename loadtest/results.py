@@ -1,4 +1,4 @@
-"""RESULTS.md: written by the benchmark, and read again for the documentation, so that there is one place of every figure."""
+"""Write RESULTS.md, and read it for the documentation, so that every figure has one source."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ class Results:
         return "\n\n".join([opening, *(section.markdown() for section in self.sections)]) + "\n"
 
     def tables(self, section: str) -> Sequence[Table]:
-        """The tables of a section; KeyError when there is none of that name."""
+        """The tables of a section; KeyError if there is none of that name."""
         for found in self.sections:
             if found.name == section:
                 return found.tables
         raise KeyError(section)
 
     def table(self, section: str, title: str) -> Table:
-        """The table whose title begins so; KeyError when there is none."""
+        """The table whose title begins with this text; KeyError if there is none."""
         for found in self.tables(section):
             if found.title.startswith(title):
                 return found
         raise KeyError((section, title))
 
     def cell(self, section: str, title: str, row: str, column: str) -> str:
-        """One cell, by the first cell of its row and the head of its column; empty when it was not measured."""
+        """One cell, by the first cell of its row and the head of its column; empty if it was not measured."""
         table = self.table(section, title)
         place = list(table.header).index(column)
         return next((cells[place] for cells in table.rows if cells[0] == row), "")
 
 
 def parse(text: str) -> Results:
-    """Read what `Results.markdown` wrote."""
+    """Parse the output of `Results.markdown`."""
     sections = []
     for chunk in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         head, *tables = re.split(r"^### ", chunk, flags=re.MULTILINE)

@@ -1,7 +1,8 @@
-"""Other programs for the same p-value, timed where they are installed: none of them is needed, and none is in the requirements.
+"""Time other programs for the same p-value, if installed; they are optional and not in the requirements. fast-poibin (PyPI) and
+PoissonBinomial (R; Debian: r-cran-poissonbinomial) handle sums of single coins, for right or wrong items; the paper's Algorithm 3 in numba
+(PyPI) handles any weights.
 
-fast-poibin (PyPI) and PoissonBinomial (R; Debian: r-cran-poissonbinomial) know sums of single coins, which is right or
-wrong on every item; the paper's Algorithm 3 in numba (PyPI) knows any weights. Take them from an environment of their own:
+Install them in a separate environment:
 
     python3 -m venv /tmp/rivals && /tmp/rivals/bin/pip install fast-poibin numba
     PYTHONPATH=$(echo /tmp/rivals/lib/python3*/site-packages) python -m loadtest.bench --section small
@@ -39,7 +40,7 @@ class Answered:
 
 
 def installed(package: str) -> Any:
-    """A package of Python, None where it is not installed."""
+    """Import a Python package; None if it is not installed."""
     try:
         return importlib.import_module(package)
     except ImportError:
@@ -80,7 +81,7 @@ def algorithm_3_compiled() -> Rival | None:
 
 
 def _cells(weights: IntArray) -> FloatArray:
-    """Algorithm 3 as numba compiles it."""
+    """Algorithm 3 for numba to compile."""
     mass = np.zeros(weights.sum() + 1)
     mass[0], top = 1.0, 0
     for weight in weights:
@@ -93,7 +94,7 @@ def _cells(weights: IntArray) -> FloatArray:
 
 
 def poisson_binomial_in_r(stay: IntArray, method: str = "DivideFFT") -> Answered | None:
-    """The same p by R's PoissonBinomial, timed inside R; None where R or the package is missing."""
+    """The same p by R's PoissonBinomial, timed inside R; None if R or the package is missing."""
     rscript = shutil.which("Rscript")
     coins, extreme = _coins(stay)
     if rscript is None:

@@ -1,4 +1,4 @@
-"""Segment statistics of two real systems, and their mixtures with a p-value near one that is wanted."""
+"""Read segment statistics of two real systems, and mix them for a p-value near a target."""
 
 import csv
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _SWAPS = 5_000
 
 
 def segments_of(pack: Path) -> list[Rows]:
-    """The counts of BLEU of the first two systems in a folder of `*.segment-stats.tsv`."""
+    """The BLEU counts of the first two systems in a folder of `*.segment-stats.tsv`."""
     systems = []
     for path in sorted(pack.glob("*.segment-stats.tsv"))[:2]:
         with path.open(encoding="utf-8", newline="") as lines:
@@ -24,9 +24,9 @@ def segments_of(pack: Path) -> list[Rows]:
 
 
 def mixed(systems: Sequence[Rows], share: float, draw: np.random.Generator) -> tuple[Rows, Rows]:
-    """The segments of both, exchanged so that about this share of all exchanges differs by as much.
+    """Exchange segments so that about this share of all exchanges differs by as much.
 
-    Of many random exchanges it is that whose difference has this rank: p is near `share` for any two systems.
+    Among many random exchanges, take the one whose difference has this rank: p is near `share` for any two systems.
     """
     u, v = systems
     kept = draw.random((_SWAPS, len(u))) < 0.5

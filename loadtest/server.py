@@ -1,4 +1,4 @@
-"""A real server for the measurement: `python -m exactperm` in its own process, on a free port of the loopback."""
+"""Run a real server for measurements: `python -m exactperm` in a separate process, on a free loopback port."""
 
 import os
 import socket
@@ -21,16 +21,17 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Start the server, wait until it is ready, give its base URL, and stop it with SIGTERM."""
+    """Start the server, wait until it is ready, yield its base URL, and stop it with SIGTERM."""
     with running_process({}) as (url, _):
         yield url
 
 
 @contextmanager
 def running_process(settings: Mapping[str, object], root: Path = PROJECT_ROOT) -> Iterator[tuple[str, int]]:
-    """The same with settings (`workers=2`), giving the URL and the web process's id.
+    """Start a server with settings (`workers=2`); yield the URL and the id of the web process.
 
-    With `root` it is the server of another checkout, run by that one's .venv if it has one. Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
+    `root` names another checkout, whose .venv is used if there is one. Raises RuntimeError with the end of the server's log if it dies
+    or is not ready in time.
     """
     port = free_port()
     chosen = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
@@ -50,7 +51,7 @@ def running_process(settings: Mapping[str, object], root: Path = PROJECT_ROOT) -
 
 
 def becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
-    """Wait for a 200 of `/readyz`; False when the process ends before, or does not become ready in time."""
+    """Wait for a 200 of `/readyz`; False if the process ends or does not become ready in time."""
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -63,7 +64,7 @@ def becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, and SIGKILL when that does not help."""
+    """Send SIGTERM, and SIGKILL if that fails."""
     process.terminate()
     try:
         process.wait(STOPPED_WITHIN_S)
@@ -73,7 +74,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
+    """A free port of the loopback."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -82,7 +83,7 @@ def free_port() -> int:
 
 @contextmanager
 def running_echo(processes: int = 1) -> Iterator[str]:
-    """The echo application in processes of its own, all on one port."""
+    """Run the echo application in separate processes, all on one port."""
     port = free_port()
     command = [sys.executable, "-m", "loadtest.echo", str(port), str(processes)]
     process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=dict(os.environ))

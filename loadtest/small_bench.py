@@ -1,4 +1,4 @@
-"""Small tests: the engine beside other programs for the same p-value, and whole requests beside an echo, with their goals."""
+"""Measure small tests: the engine beside other programs for the same p-value, and whole requests beside an echo, with their goals."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,9 +20,9 @@ from loadtest.table import Table, duration, goal, ratio
 SIZES = (100, 1_000)
 ENGINE_MS, REQUEST_MS, OF_THE_ECHO = 0.1, 0.8, 0.35
 SAMPLES, ALPHA = 20_000, 0.05
-# One process against one: beyond half of its time the web process would hand tests to its workers.
+# One process against one: beyond half of its time, the web process would pass tests to its workers.
 SETTINGS = {**latency_bench.SETTINGS, "inplace_share": 1}
-# Share of the items on which one system alone is right, and how much more often it is U: p near 1, and a small one.
+# The share of items on which only one system is right, and the excess of U: one case with p near 1, one with small p.
 RIGHT_ALONE = ((0.25, 0.25), (0.45, 0.08))
 GAPS = (0.0, 0.05)
 OURS, DP = "ours: lattice, plan, p", "Algorithm 3 (the paper's dynamic programme)"
@@ -32,7 +32,7 @@ Effects = tuple[IntArray, IntArray]
 
 
 def measure(options: Options) -> Iterator[Table]:
-    """The p-value alone, with rivals and the errors of all; then whole requests."""
+    """Measure the p-value alone, with rivals and all errors; then whole requests."""
     for items in SIZES:
         for title, effects in _workloads(items, options):
             yield _p_value(f"{title}, N = {items:,}: the p-value alone", effects, options.quick)
@@ -117,7 +117,7 @@ def _error(p: float, exact: float) -> str:
 
 
 def _requests(options: Options) -> Iterator[Table]:
-    """Whole requests of one client, and the requests per second of eight, beside the echo of the same bodies."""
+    """Measure whole requests of one client, and the requests per second of eight, beside the echo of the same bodies."""
     with running_process(SETTINGS) as (url, _), running_echo() as echo:
         rows: list[list[str]] = []
         notes: list[str] = []

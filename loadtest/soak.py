@@ -1,9 +1,8 @@
-"""Mixed load for a long time: memory and descriptors must stay flat. `python -m loadtest.soak --minutes 60`.
+"""Run mixed load for a long time: memory and descriptors must stay flat.
 
-Resident memory of the web process and its descriptors are sampled every few seconds; the slope of a straight line through
-the samples after the warm-up (the first half, five minutes at most) is printed per hour. The result cache is one of the
-things that have to be full before memory can be flat: the server of this run has one of 1 MiB, which is so after half a
-minute, rather than 32 MiB.
+`python -m loadtest.soak --minutes 60`. Samples the resident memory and the descriptors of the web process every few seconds, and prints
+the slope per hour of a straight line through the samples after the warm-up (the first half, at most five minutes). Memory grows until
+the result cache is full, so this server has a cache of 1 MiB, which is full after half a minute, instead of 32 MiB.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from loadtest.traffic import Traffic
 from loadtest.watched import Watched, not_at_rest, watched_server
 
 CLIENTS = 3
-LEAVING_S = 3.0  # until every client that left is known to have left
+LEAVING_S = 3.0  # until the server has noticed every client that left
 PAUSE_S = 0.03  # between the requests of one client: a mix, not a flood
 WARM_UP_S = 300.0
 CACHE_BYTES = 2**20
@@ -65,7 +64,7 @@ async def _client(traffic: Traffic, over: asyncio.Event) -> None:
 
 
 def slope_per_hour(samples: list[Sample], values: list[float]) -> float:
-    """Least squares through the samples after the warm-up."""
+    """The slope by least squares through the samples after the warm-up."""
     warm = min(WARM_UP_S, samples[-1].seconds / 2)
     kept = [(s.seconds / 3600, value) for s, value in zip(samples, values, strict=True) if s.seconds >= warm]
     hours, found = np.array(kept).T

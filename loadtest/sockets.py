@@ -1,4 +1,4 @@
-"""A client that costs next to nothing, so that what is measured is the server: bytes on sockets, kept open."""
+"""A client of negligible cost for measuring the server: bytes on persistent sockets."""
 
 import itertools
 import selectors
@@ -12,12 +12,12 @@ JSON = "application/json"
 
 
 def post(path: str, body: bytes, media_type: str = JSON) -> bytes:
-    """A POST as it goes over the wire."""
+    """The bytes of a POST."""
     return _request("POST", path, {"Content-Type": media_type, "Content-Length": str(len(body))}) + body
 
 
 def get(path: str) -> bytes:
-    """A GET as it goes over the wire."""
+    """The bytes of a GET."""
     return _request("GET", path, {})
 
 
@@ -37,7 +37,7 @@ class Link:
         self._buffer = bytearray()
 
     def ask(self, request: bytes) -> bytes:
-        """Send a request and return the body of its answer; RuntimeError unless that is a 200."""
+        """Send a request and return the body of its answer; RuntimeError unless the status is 200."""
         self.send(request)
         while (body := self.taken()) is None:
             pass
@@ -48,7 +48,7 @@ class Link:
         self.socket.sendall(request)
 
     def taken(self) -> bytes | None:
-        """Read what is there; the body once the answer is whole."""
+        """Read available bytes; return the body once the answer is complete."""
         piece = self.socket.recv(1 << 20)
         if not piece:
             raise RuntimeError("the server closed the connection")
@@ -72,7 +72,7 @@ class Link:
 
 
 class Stream:
-    """Some connections that send one request after another, each as soon as its last one is answered."""
+    """Connections that each send the next request when the last one is answered."""
 
     def __init__(self, url: str, requests: Sequence[bytes], connections: int) -> None:
         self._links = [Link(url) for _ in range(connections)]
@@ -82,7 +82,7 @@ class Stream:
             self._selector.register(link.socket, selectors.EVENT_READ, link)
 
     def rate(self, seconds: float) -> float:
-        """Answers per second. It ends idle: nothing is under way when it returns."""
+        """Measure answers per second; returns with no request pending."""
         began = time.perf_counter()
         ends, answered, under_way = began + seconds, 0, len(self._links)
         for link in self._links:

@@ -1,4 +1,4 @@
-"""A probe of the machine's steadiness: the same calculation, timed before every section."""
+"""Probe the machine's steadiness: time the same calculation before every section."""
 
 import statistics
 import time
@@ -15,7 +15,7 @@ TITLE = "Steadiness"
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How a section found the machine: what it took, the load average before, and the probe, both times in seconds."""
+    """The state of the machine for a section: its seconds, the load average before, and the seconds of the probe."""
 
     section: str
     took: float
@@ -24,7 +24,7 @@ class Condition:
 
 
 def probe() -> float:
-    """Median seconds of our dp at N = 3,000, called over and over for half a second."""
+    """The median seconds of exactperm's dp at N = 3,000, called repeatedly for half a second."""
     load = workload.accuracy(ITEMS)
     ends, seconds = time.perf_counter() + PROBE_S, []
     while (began := time.perf_counter()) < ends:
@@ -34,7 +34,7 @@ def probe() -> float:
 
 
 def table(conditions: Sequence[Condition]) -> Table:
-    """A row for each section, and by how much the probes differ."""
+    """A row for each section, and the ratio of the probes."""
     rows = [[c.section, f"{c.took:.0f} s", c.load, duration(c.probe)] for c in conditions]
     probes = [c.probe for c in conditions]
     notes = [

@@ -1,4 +1,4 @@
-"""Tables for a terminal and for RESULTS.md, with times and ratios in the units a reader wants."""
+"""Format tables for a terminal and for RESULTS.md, with times and ratios in readable units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a section measured: its title, its rows, and sentences about them (goals among them).
+    """A table of a section: its title, its rows, and sentences about them, including goals.
 
-    RESULTS.md is read again for the documentation, so a title stands once in its section and a first cell once in its table.
+    The documentation reads RESULTS.md, so titles are unique in a section, and first cells in a table.
     """
 
     title: str
@@ -51,12 +51,12 @@ def duration(seconds: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """How many times: 0.52x, 23x, 1,340x."""
+    """Format a ratio: 0.52x, 23x, 1,340x."""
     return f"{value:,.0f}x" if value >= 10 else f"{value:.2f}x"
 
 
 def goal(name: str, measured: float, limit: float, unit: str, at_least: bool) -> str:
-    """One line that says whether a goal is met."""
+    """A line on whether a goal is met."""
     met = measured >= limit if at_least else measured <= limit
     verdict, sign = "met   " if met else "MISSED", ">=" if at_least else "<="
     return f"goal {verdict}  {name}: {measured:.4g} {unit} (goal {sign} {limit:g} {unit})"

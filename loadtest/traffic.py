@@ -1,6 +1,4 @@
-"""The traffic of chaos and soak: good requests with known answers, bad ones with known refusals, and clients that
-leave.
-"""
+"""Generate the traffic of chaos and soak: good requests with known answers, bad ones with known refusals, and clients that leave."""
 
 from __future__ import annotations
 
@@ -32,12 +30,12 @@ BAD: tuple[tuple[str, bytes, str, int], ...] = (
 PATIENCE_S = 90.0
 
 
-# A request whose worker dies is given to another one, once; a second death under it is said to its own client.
+# A request whose worker dies is retried once; a second death is reported to its client.
 WORKER_LOST = "worker-lost"
 
 
 def problem_type_of(body: bytes) -> str:
-    """The end of the problem's type, such as `overloaded`; `?` where there is none."""
+    """The end of the problem's type, such as `overloaded`; `?` if there is none."""
     try:
         return str(json.loads(body)["type"]).rpartition("#")[2]
     except (ValueError, KeyError, TypeError):
@@ -50,11 +48,11 @@ class Tally:
 
     sent: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
-    refusals: Counter[str] = field(default_factory=Counter)  # of 5xx: what was sent, status and problem type
+    refusals: Counter[str] = field(default_factory=Counter)  # 5xx by request, status and problem type
     wrong: list[str] = field(default_factory=list)
 
     def note(self, what: str, response: httpx.Response, allowed: set[int], refusal: str = "") -> None:
-        """One answer; 503 is none of `allowed`, but may be a `refusal` of that problem type."""
+        """Count one answer with an `allowed` status, or a 503 that is a `refusal` of that problem type."""
         status = response.status_code
         self.sent[what] += 1
         self.statuses[str(status)] += 1
@@ -77,23 +75,23 @@ class Traffic:
         self._client = httpx.AsyncClient(base_url=url, timeout=PATIENCE_S)
 
     async def close(self) -> None:
-        """Leave no connection behind."""
+        """Close all connections."""
         await self._client.aclose()
 
     async def one(self) -> None:
-        """One request of the mix; 503 is allowed where two workers in turn died under a request."""
+        """Send one request of the mix; 503 is allowed if two workers in turn died under a request."""
         kinds = (self.in_place, self.in_a_worker, self.files, self.bad, self.leaving)
         await self._random.choices(kinds, weights=(25, 35, 10, 20, 10))[0]()
 
     async def in_place(self) -> None:
-        """A small test, whose p-value is known."""
+        """Send a small test with a known p-value."""
         response = await self._client.post("/v1/tests/scores", json=SMALL)
         self.tally.note("small", response, {200})
         if response.status_code == 200 and response.json()["p_value"] != SMALL_P:
             self.tally.wrong.append(f"small: {response.text[:200]}")
 
     async def in_a_worker(self) -> None:
-        """A test that a worker computes; the first item differs, so that no cache knows it."""
+        """Send a test for a worker, with a different first item, so that it is not cached."""
         stay = [self._random.randint(-99, 99), *TOO_LARGE_FOR_THE_LOOP]
         response = await self._client.post(
             "/v1/tests/effects", json={"stay": stay, "seed": self._random.randrange(2**31)}
@@ -101,20 +99,20 @@ class Traffic:
         self.tally.note("worker", response, {200}, WORKER_LOST)
 
     async def files(self) -> None:
-        """Two files as multipart."""
+        """Send two files as multipart."""
         parts = {role: (f"{role}.jsonl", content) for role, content in FORM.items()}
         seed = {"seed": str(self._random.randrange(2**31))}
         response = await self._client.post("/v1/tests/files", files=parts, data=seed)
         self.tally.note("files", response, {200}, WORKER_LOST)
 
     async def bad(self) -> None:
-        """A request that cannot be answered."""
+        """Send an invalid request."""
         path, body, media, status = self._random.choice(BAD)
         response = await self._client.post(path, content=body, headers={"content-type": media})
         self.tally.note("bad", response, {status}, WORKER_LOST if path.endswith("files") else "")
 
     async def leaving(self) -> None:
-        """A client that leaves: in its head, in its body, or while a worker computes."""
+        """Disconnect in the head, in the body, or while a worker computes."""
         where = urlsplit(self._url)
         _, writer = await asyncio.open_connection(where.hostname, where.port)
         body = json.dumps({"stay": [self._random.randint(-99, 99), *TOO_LARGE_FOR_THE_LOOP]}).encode()

@@ -1,4 +1,4 @@
-"""A server in a process of its own whose memory, descriptors and children are read from /proc (Linux)."""
+"""Watch a server in a separate process: its memory, descriptors and children from /proc (Linux)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exactperm.execution.memory import PROC, resident_bytes
 from loadtest.server import running_process
 
 MIB = 2**20
-# What a service at rest says of itself; whoever asks is the one request and the one connection.
+# The metrics of a service at rest; the scrape is the one request and connection.
 AT_REST = {
     "exactperm_queue_depth": 0,
     "exactperm_workers_busy": 0,
@@ -29,7 +29,7 @@ class Watched:
     pid: int
 
     def resident_mib(self) -> float:
-        """Memory of the web process alone."""
+        """The memory of the web process alone."""
         return (resident_bytes(self.pid) or 0) / MIB
 
     def descriptors(self) -> int:
@@ -37,13 +37,13 @@ class Watched:
         return len(list((PROC / str(self.pid) / "fd").iterdir()))
 
     def children(self) -> set[int]:
-        """Its child processes, the dead that nobody has waited for among them."""
+        """The child processes, including zombies."""
         return {
             int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit() and parent(entry) == self.pid
         }
 
     def workers(self) -> set[int]:
-        """Children that live and take calls: all but the fork server."""
+        """The living children that take calls: all except the fork server."""
         return {
             pid
             for pid in self.children()
@@ -53,13 +53,13 @@ class Watched:
 
 @contextmanager
 def watched_server(**settings: object) -> Iterator[Watched]:
-    """Start it with these settings; see `running_process`."""
+    """Start a server with these settings; see `running_process`."""
     with running_process(settings) as (url, pid):
         yield Watched(url, pid)
 
 
 def gauge(metrics: str, name: str) -> float:
-    """One value of the text that `/metrics` gives; KeyError when it is not there."""
+    """One value of the text of `/metrics`; KeyError if it is missing."""
     for line in metrics.splitlines():
         if line.startswith(name + " "):
             return float(line.rpartition(" ")[2])
@@ -67,7 +67,7 @@ def gauge(metrics: str, name: str) -> float:
 
 
 def not_at_rest(metrics: str) -> list[str]:
-    """The gauges that are higher than they are where nobody else asks for anything."""
+    """The gauges that are higher than at rest."""
     found = {name: gauge(metrics, name) for name in AT_REST}
     return [f"{name} is {found[name]:g}" for name, most in AT_REST.items() if found[name] > most]
 
@@ -81,7 +81,7 @@ def name(entry: Path) -> str:
 
 
 def parent(entry: Path) -> int:
-    """The parent of a process; 0 when there is no such process any more."""
+    """The parent of a process; 0 if it has ended."""
     found = _stat(entry)
     return int(found[1]) if found else 0
 

@@ -1,8 +1,8 @@
-"""`python -m loadtest.web_processes [--quick]`: small tests a second with one and two web processes, beside an echo with as many.
+"""`python -m loadtest.web_processes [--quick]`: small tests per second with one and two web processes, beside an echo with as many.
 
-All four servers run at once and take turns, so that noise of the machine hits them alike. The client is one thread over plain
-sockets; what it takes of the processors is printed, because two web processes, two echoes and the client share what cores there are.
-Every request has its own seed and nothing is kept, so that no answer comes from a cache.
+All four servers run together and take turns, so that noise affects all. The client is one thread over plain sockets; its processor time
+is printed, because web processes, echoes and client share the cores. Every request has a different seed and nothing is stored, so that
+no answer comes from a cache.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from loadtest.sockets import Stream, post
 from loadtest.table import render
 
 PROCESSES = (1, 2)
-CONNECTIONS = 16  # the system shares connections out by chance: with four, one process often has none
+CONNECTIONS = 16  # the system distributes connections at random: with four, one process often has none
 SIZES = (100, 1_000)
-# Web processes answer all themselves: by default half of their work goes to compute processes, which take the other core already.
+# Let web processes answer everything: by default half of their work goes to compute processes, which use the other core.
 SETTINGS = {
     "cache_bytes": 0,
     "inplace_share": 1,
@@ -36,7 +36,7 @@ HEADERS = ["", "1 process", "2 processes", "2 over 1", "of the echo, 1", "of the
 
 
 def measured(items: int, seconds: float, rounds: int) -> tuple[NDArray[np.float64], float]:
-    """Answers a second, (rounds, 4): ours with 1 and 2 web processes, the echo with 1 and 2; and the client's share of a core."""
+    """Answers per second, (rounds, 4): exactperm with 1 and 2 web processes, the echo with 1 and 2; and the client's share of a core."""
     load = workload.accuracy(items)
     bodies = [json_body({"u": load.u, "v": load.v, "seed": seed}) for seed in range(BODIES)]
     with ExitStack() as stack:

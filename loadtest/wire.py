@@ -1,4 +1,4 @@
-"""Requests over plain sockets and loads made of them, cheap enough to leave the processors to the server."""
+"""Send requests and loads over plain sockets, cheap enough to leave the processors to the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from loadtest.traffic import PATIENCE_S
 
-# Written once: a load is not to spend its time on writing numbers.
+# Written once, so that a load does not spend time on formatting numbers.
 _SCORES = json.dumps(
     {
         "method": "monte_carlo",
@@ -27,7 +27,7 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One answer: its status, when it was asked for, how long it took, and what matters of the rest."""
+    """One answer: its status, the time of the request, the duration, and relevant headers."""
 
     status: int
     at: float
@@ -38,14 +38,14 @@ class Seen:
 
 @dataclass(slots=True)
 class Wire:
-    """Keeps connections to one server open."""
+    """A client that keeps connections to one server open."""
 
     url: str
     seen: list[Seen] = field(default_factory=list)
     _idle: list[Stream] = field(default_factory=list)
 
     async def ask(self, path: str, body: bytes | None = None, media: str = "application/json") -> Seen:
-        """One request on an idle connection or a new one; GET without a body."""
+        """Send a request on an idle connection or a new one; GET if there is no body."""
         began = time.monotonic()
         reader, writer = stream = await self._connection()
         line = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {media}\r\n"
@@ -65,14 +65,14 @@ class Wire:
     async def _connection(self) -> Stream:
         while self._idle:
             stream = self._idle.pop()
-            if not stream[0].at_eof():  # else the server has closed what was idle for long
+            if not stream[0].at_eof():  # else the server has closed an idle connection
                 return stream
             stream[1].close()
         where = urlsplit(self.url)
         return await asyncio.open_connection(where.hostname, where.port)
 
     async def metrics(self) -> str:
-        """What `/metrics` says; not among what was `seen`."""
+        """The text of `/metrics`, not recorded in `seen`."""
         found = await self.ask("/metrics")
         self.seen.remove(found)
         return found.body.decode()
@@ -85,7 +85,7 @@ class Wire:
 
 
 async def closed_loop(clients: int, seconds: float, one: Callable[[], Awaitable[object]]) -> None:
-    """So many clients, each asking again as soon as it has its answer."""
+    """Run clients that each send the next request when the last one is answered."""
     end = time.monotonic() + seconds
 
     async def client() -> None:
@@ -96,7 +96,7 @@ async def closed_loop(clients: int, seconds: float, one: Callable[[], Awaitable[
 
 
 async def open_loop(per_second: float, seconds: float, one: Callable[[], Awaitable[object]]) -> None:
-    """Requests at a fixed rate, whatever becomes of those before."""
+    """Send requests at a fixed rate, regardless of earlier ones."""
     began, tasks = time.monotonic(), []
     for number in range(int(per_second * seconds)):
         await asyncio.sleep(max(0.0, began + number / per_second - time.monotonic()))
@@ -109,10 +109,10 @@ async def _done(one: Callable[[], Awaitable[object]]) -> None:
 
 
 def work(seed: int, samples: int = 40_000, timeout_s: float = 30.0) -> bytes:
-    """A small body that keeps a worker busy for some 20 ms; no two seeds have the same answer."""
+    """A small body that keeps a worker busy for about 20 ms; answers differ by seed."""
     return b'%b, "samples": %d, "seed": %d, "timeout_s": %r}' % (_SCORES, samples, seed, timeout_s)
 
 
 def p99(values: list[float]) -> float:
-    """The 99th percentile; 0 of nothing."""
+    """The 99th percentile; 0 for an empty list."""
     return float(np.percentile(values, 99)) if values else 0.0

@@ -1,13 +1,13 @@
-"""The workloads: section 5 of Zmigrod, Vieira & Cotterell 2022 from its Table 1, and one for F1.
+"""Generate the workloads: section 5 of Zmigrod, Vieira & Cotterell 2022 from its Table 1, and one for F1.
 
-Table 1 gives, for Stanza on the English UD test set, accuracy .9543 (sd .1116) and sentence length 12.08
-(sd 10.60). The paper draws accuracies from the normal law; its lengths follow the test set, of which only
-these two moments are printed. So the law of lengths is a choice:
+Table 1 gives, for Stanza on the English UD test set, accuracy .9543 (sd .1116) and sentence length 12.08 (sd 10.60). The paper draws
+accuracies from the normal law; its lengths follow the test set, of which only these two moments are published. So the law of lengths is a
+choice:
 
-* `negative_binomial` (default): 1 + NB with exactly these moments. It lives on the positive integers and has
-  the long right tail of sentence lengths.
-* `normal`: the normal law of Table 1, rounded and drawn again until it is at least 1, for those who read
-  the paper that way. Cutting it there moves the moments: mean 14.8, sd 8.6.
+* `negative_binomial` (default): 1 + NB with exactly these moments. It lives on the positive integers and has the long right tail of
+  sentence lengths.
+* `normal`: the normal law of Table 1, rounded and redrawn until it is at least 1, for readers who interpret the paper that way. The
+  truncation changes the moments: mean 14.8, sd 8.6.
 """
 
 from dataclasses import dataclass
