@@ -250,6 +250,16 @@ def with_nulls(column: Any) -> Any:
     return [None if is_missing(one) else one for one in plain(column)]
 
 
+def beside(column: Any) -> Any:
+    """Labels or a covariate of one system: None for missing ones, {id: value} if they have an index, true and false as 1 and 0."""
+    if has_index(column) and not _is_counting(column):
+        column = dict(zip(map(str, column.index), plain(column), strict=True))
+    given = with_nulls(column)
+    if isinstance(given, Mapping):
+        return {key: int(one) if isinstance(one, bool) else one for key, one in given.items()}
+    return [int(one) if isinstance(one, bool) else one for one in given] if isinstance(given, list) else given
+
+
 def refuse_paths(value: Any, at: str) -> None:
     """Refuse the name of a file in place of its content; raises InvalidData."""
     if isinstance(value, str | bytes | PathLike):

@@ -19,6 +19,7 @@ from ..presentation.words import (
     board_summary,
     certainty,
     compare_sentence,
+    correction_words,
     metric_rows,
     p_text,
     ranks,
@@ -88,6 +89,8 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     ]
     if result.confidence_interval is not None:
         rows.append(_interval_row(result.confidence_interval))
+    if (made := correction_words(result)) is not None:
+        rows.append(("corrected by", made))
     rows += [("warning", warning.detail) for warning in result.warnings]
     return [*rows, *read_rows(result.reading)]
 

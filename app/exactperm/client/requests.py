@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from .data import WHOLE, as_multiples, by_index, is_cells, plain, refuse_paths, table, with_nulls
+from .data import WHOLE, as_multiples, beside, by_index, is_cells, plain, refuse_paths, table, with_nulls
 from .errors import InvalidData
 from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
@@ -26,7 +26,17 @@ Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
 TARGETS = ("at_least", "not_below")
-IN_A_BODY_ONLY = ("ids", "clusters", "slices", "labels", "weights", "groups", "event")
+IN_A_BODY_ONLY = (
+    "ids",
+    "clusters",
+    "slices",
+    "labels",
+    "covariates",
+    "correction",
+    "weights",
+    "groups",
+    "event",
+)
 # Options with a value for each item, and the options that name such a column of a table.
 COLUMN_OF = {
     "ids": "id",
@@ -91,7 +101,7 @@ class CommonOptions(TypedDict, total=False):
 class Options(CommonOptions, total=False):
     """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
 
-    `slices` has a label for each item, a list of labels, or None; or names a column of a table.
+    IN_A_BODY_ONLY = ("ids", "clusters", "slices", "labels", "covariates", "correction", "weights", "groups", "event")
     """
 
     test: Literal["permutation", "bootstrap"]
@@ -106,6 +116,9 @@ class Options(CommonOptions, total=False):
     names: Names
     system_u: str
     system_v: str
+    label_column: str
+    covariates: Mapping[str, Mapping[str, Any]] | str
+    correction: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,6 +478,10 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
         InvalidData: values beside several tables cannot be columns.
     """
     fields, whole = dict(options), dict(frames)
+    for name in ("labels", "covariates"):
+        if isinstance(fields.get(name), Mapping):
+            option = {"labels": "label_column"}.get(name, name)
+            raise InvalidData(f"Beside a table, name its columns: {option}='…'.", pointer=f"/{name}")
     given = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
     if isinstance(gold, str):
         fields["gold_column"] = gold
@@ -497,6 +514,13 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if "names" in members:
         members["names"] = _both_names(members["names"])
+    if isinstance(members.get("labels"), Mapping):
+        members["labels"] = {side: beside(column) for side, column in members["labels"].items()}
+    if isinstance(members.get("covariates"), Mapping):
+        members["covariates"] = {
+            name: {side: beside(column) for side, column in both.items()}
+            for name, both in members["covariates"].items()
+        }
     return {name: plain(value, f"/{name}") for name, value in members.items()}
 
 
@@ -519,6 +543,8 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
             flat.update({"statistic" if key == "name" else key: one for key, one in value.items()})
         elif name == "names":
             flat.update({f"name_{key}": one for key, one in _both_names(value).items()})
+        elif name == "correction" and isinstance(value, Mapping):
+            flat[name] = value.get("lambda")
         else:
             flat[name] = value
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}

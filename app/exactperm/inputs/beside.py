@@ -24,10 +24,8 @@ def labels_of(sides: Sequence[Placed], n: int, share: Fraction | None = None) ->
     if (has[0] != has[1]).any():
         item = int((has[0] != has[1]).argmax())
         lacking = sides[int(has[0][item])]
-        detail = (
-            f"{int((has[0] != has[1]).sum()):,} items have a label of one system alone: judge both outputs of an item, or none. "
-            "This is the first."
-        )
+        n_unpaired = int((has[0] != has[1]).sum())
+        detail = f"Of {n_unpaired:,} items, this one first, only one system's output has a label: label both outputs of an item, or none."
         raise InvalidTest.at(lacking[2](item), "labels_not_paired", detail)
     return Correction({LABELS: _of_both(sides, n)}, has[0], share)
 
@@ -38,7 +36,7 @@ def covariates_of(columns: Mapping[str, Sequence[Placed]], n: int) -> Correction
         for _, at, place in sides:
             lacks = np.bincount(at[at >= 0], minlength=n) == 0
             if lacks.any():
-                detail = f"{int(lacks.sum()):,} items have no {name[:40]} here: every item needs it. This is the first."
+                detail = f"Of {int(lacks.sum()):,} items, this one first, there is no {name[:40]}: every item needs it."
                 raise InvalidTest.at(place(int(lacks.argmax())), "missing_covariate", detail)
     return Correction({name: _of_both(sides, n) for name, sides in columns.items()})
 

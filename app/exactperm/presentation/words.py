@@ -52,6 +52,16 @@ def measured(metric: str | None, statistic: str, higher_is_better: bool | None) 
     return (metric or statistic) + better
 
 
+def correction_words(result: TestRecord) -> str | None:
+    """The coefficients of a correction: "lambda 0.643, 20 of 60 items labelled", or "length 0.235"; None without one."""
+    made = result.correction
+    if made is None:
+        return None
+    if made.coefficients is not None:
+        return ", ".join(f"{short(name)} {exactly(value)}" for name, value in made.coefficients.items())
+    return f"lambda {exactly(made.lambda_ or 0.0)}, {made.labelled:,} of {result.items.n:,} items labelled"
+
+
 def p_text(result: TestRecord) -> str:
     """The p-value, on its side of alpha; a sampled one with the digits that its interval supports."""
     digits = known_digits(result.p_value, result.p_value_bounds_kind, *result.p_value_bounds)

@@ -39,7 +39,15 @@ from ..presentation.numbers import (
     probability,
     signed,
 )
-from ..presentation.words import SLICE_HEADS, VERDICTS, decision_p_text, p_adjusted, p_text, slice_rows
+from ..presentation.words import (
+    SLICE_HEADS,
+    VERDICTS,
+    correction_words,
+    decision_p_text,
+    p_adjusted,
+    p_text,
+    slice_rows,
+)
 from ..statistics.names import directed, direction
 from .board_words import (
     ADJUSTMENTS,
@@ -219,6 +227,8 @@ def _difference(record: TestRecord) -> Iterable[Fact]:
     yield Fact("Statistic, by its name in requests", by_name(statistic.name, statistic.metric, short))
     if statistic.higher_is_better is not None:
         yield Fact("Better", "higher" if statistic.higher_is_better else "lower")
+    if (made := correction_words(record)) is not None:
+        yield Fact("Correction", made)
     if record.confidence_interval is not None:
         yield _interval(record.confidence_interval, record.alternative)
     sizes = record.effect_size

@@ -230,6 +230,22 @@ def interval_sentence(record: TestRecord) -> str | None:
     return f"{title} is {interval_text(interval)} ({how})."
 
 
+def of_the_correction(record: TestRecord, say: Say) -> str | None:
+    """The correction in sentences, with its condition; None without one."""
+    made = record.correction
+    if made is None:
+        return None
+    if made.coefficients is not None:
+        listed = ", ".join(f"{say(name)} ({exactly(value)})" for name, value in made.coefficients.items())
+        return f"The scores are corrected for {listed}: without that the difference is {number(made.difference or 0.0, 0.0)}."
+    return (
+        f"The scores are a judge's, corrected by people's labels of {made.labelled:,} of {record.items.n:,} items (lambda "
+        f"{exactly(made.lambda_ or 0.0)}): by the judge alone the difference is {number(made.judge_difference or 0.0, 0.0)}, by the labels "
+        f"alone {number(made.labelled_difference or 0.0, 0.0)}. Where the judge favours a system and people see no difference, the p-value "
+        "is approximate, and good for about 60 labels or more."
+    )
+
+
 _ROLES = (("candidate", "baseline"), ("candidate", "threshold"))
 _INTERVALS = {
     "tango_score": "Tango's score interval, asymptotic",
@@ -289,6 +305,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
     parts = [
         estimate(record, names_of(record, say), say),
         chance(record, names_of(record, say)),
+        of_the_correction(record, say),
         interval_sentence(record),
         _by_item(record),
         of_the_missing(record),
@@ -313,6 +330,7 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
     up, down = ("better", "worse") if metric.terms.higher_is_better else ("worse", "better")
     parts = [
         estimate(record, names_of(record, say), say, up, down),
+        of_the_correction(record, say),
         interval_sentence(record),
         _missing_in_gate(record),
         sensitivity_sentence(metric),

@@ -13,7 +13,7 @@ from ..answers.reading import Guessed, Note, Read
 from ..answers.test import SlicesRecord, TestRecord
 from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, counted, enclosing_p, exactly, number, p_number
-from ..presentation.words import VERDICTS, decision_p_text, kinds, p_text
+from ..presentation.words import VERDICTS, correction_words, decision_p_text, kinds, p_text
 from ..statistics.names import direction
 from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
 from .sentences import (
@@ -104,6 +104,8 @@ def data_words(record: TestRecord) -> list[str]:
     words.append(f"n={items.n}")
     if items.clusters is not None:
         words.append(f"clusters={items.clusters}")
+    if (made := correction_words(record)) is not None:
+        words.append(f"corrected={for_line(made)}")
     if record.confidence_interval is not None:
         low, high = ends(record.confidence_interval)
         words.append(f"ci{exactly(record.confidence_interval.level)}=[{low or '-inf'},{high or 'inf'}]")

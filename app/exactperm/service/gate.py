@@ -246,6 +246,10 @@ def _requests_of(
             "predictions."
         )
         raise InvalidTest.at(against, "no_baseline", detail)
+    for name in ("labels", "covariates"):
+        if name in given:
+            detail = f"{name.capitalize()} of v are those of one baseline: give a metric with v for each baseline, or leave {name} out."
+            raise InvalidTest.at(f"{inside}/{name}", "no_baseline", detail)
     if "v" in given:
         detail = "Give the baseline as v, or several in against; not both."
         raise InvalidTest.at(f"{inside}/v", "redundant", detail)

@@ -222,6 +222,10 @@ SYNONYMS: Mapping[str, str] = {
     "statistic": "metric measure stat",
     "timeout_s": "timeout deadline",
     "systems": "models",
+    "labels": "human humans human_labels human_scores annotations",
+    "label_column": "human_column labels_column labels_u labels_v annotation_column",
+    "covariates": "covariate controls control_variables length_control",
+    "correction": "lambda lambda_ lam ppi",
     "ids": "id",
 }
 OURS = {theirs: field for field, names in SYNONYMS.items() for theirs in names.split()}

@@ -1,7 +1,7 @@
 # Convert values to JSON for the API: options are scalars, data are always arrays, and no number is rounded.
 # A text of class "json" is already converted.
 
-ARRAYS <- c("ids", "clusters", "weights", "groups", "event", "labels")
+ARRAYS <- c("ids", "clusters", "weights", "groups", "event", "labels", "covariates")
 
 json <- function(text) structure(text, class = "json")
 

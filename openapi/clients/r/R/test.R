@@ -111,7 +111,7 @@ members <- function(statistic, options) {
   if (length(options) && (is.null(names(options)) || any(names(options) == "")))
     refuse("Options need names, such as alpha = 0.01.")
   arrays <- names(options) %in% ARRAYS
-  options[arrays] <- Map(column, options[arrays], names(options)[arrays])
+  options[arrays] <- Map(column, options[arrays], names(options)[arrays], names(options)[arrays] == "labels")
   if (is.character(statistic)) statistic <- list(name = statistic)
   c(non_null(list(statistic = statistic)), options)
 }
