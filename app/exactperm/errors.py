@@ -136,18 +136,6 @@ class relocated:  # noqa: N801  (used as contextlib's are)
             raise located(error, self._pointer_map) from None
 
 
-def prefixed(prefix: str) -> PointerMap:
-    """The map for a request inside another document."""
-    return lambda pointer: prefix + pointer
-
-
-def chained(first: PointerMap, second: PointerMap) -> PointerMap:
-    """Both maps, one after the other."""
-    if str in (first, second):  # which changes nothing
-        return second if first is str else first
-    return lambda pointer: second(first(pointer))
-
-
 def located(error: Error, pointer_map: PointerMap) -> Error:
     """The error with its pointers mapped, for a caller that knows where the part of a request came from."""
     flaws = tuple(replace(flaw, pointer=pointer_map(flaw.pointer)) for flaw in error.flaws)

@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..answers.test import Fraction2
-from ..errors import REFUSALS, ExactpermError, InputError, InvalidTest, PlanTooLarge, located, prefixed
+from ..errors import REFUSALS, ExactpermError, InputError, InvalidTest, PlanTooLarge, located
 from ..execution.ipc import Control, Unbounded
 from ..inference.compare.compare import PreparedCompare
 from ..inference.compare.pair_tests import BinomialValues, Joined, Listed, PairTests, SumValues, concatenated
@@ -32,6 +32,7 @@ from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.comparison import ParsedCompare, slices_of
 from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
+from ..service.validation import prefixed
 from ..settings import Settings
 from .model import BATCH, Envelope, JobPlan, kind_of
 

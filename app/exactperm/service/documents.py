@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from pydantic_core import from_json
 
-from ..errors import InputError, InvalidTest, PointerMap, chained, marked, prefixed
+from ..errors import InputError, InvalidTest, PointerMap, marked
 from ..inputs import delimited, json_text
 from ..inputs.alignment import item_of
 from ..inputs.formats import numpy_files
@@ -38,7 +38,7 @@ from .query import (
 )
 from .schema.fields import NO_BOOLEANS, spec_of
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateRequest, WrappedTest
-from .validation import beside_statistic, validated, with_statistic
+from .validation import beside_statistic, chained, prefixed, validated, with_statistic
 
 REQUIRED: dict[TestKind, tuple[str, ...]] = {
     kind: tuple(name for name, field in model.model_fields.items() if field.is_required())

@@ -21,17 +21,7 @@ from pydantic import create_model
 
 from ..answers.gate import TARGETS, GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
-from ..errors import (
-    REFUSALS,
-    InvalidTest,
-    MalformedBody,
-    PointerMap,
-    chained,
-    choices_of,
-    located,
-    pointer_token,
-    prefixed,
-)
+from ..errors import REFUSALS, InvalidTest, MalformedBody, PointerMap, choices_of, located, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
@@ -62,7 +52,7 @@ from .parse_files import METRICS, Form, in_form, option_pointer, read_form
 from .query import ELSEWHERE, in_query, literal, once, option_of, option_value, options_of_query
 from .schema.fields import ON_MISSING, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
-from .validation import beside_statistic, validated
+from .validation import beside_statistic, chained, prefixed, validated
 
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 UNNAMED = ("candidate", "baseline")  # default names of systems

@@ -12,17 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..answers.test import ReadingRecord, Resampling, WarningRecord
-from ..errors import (
-    BodyTooLarge,
-    Flaw,
-    InvalidTest,
-    PointerMap,
-    chained,
-    choices_of,
-    located,
-    pointer_token,
-    prefixed,
-)
+from ..errors import BodyTooLarge, Flaw, InvalidTest, PointerMap, choices_of, located, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
@@ -38,7 +28,6 @@ from ..inputs.alignment import (
 )
 from ..inputs.beside import covariates_of, labels_of
 from ..inputs.columns import NAMES, to_decimals
-from ..inputs.formats.roles import unit_mismatch
 from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids
 from ..inputs.quoting import quoted
@@ -48,13 +37,15 @@ from ..statistics.catalogue import STATISTICS
 from ..statistics.columns import slices_of
 from ..statistics.corpus import counting_seconds
 from ..statistics.effects import weights_of
-from ..statistics.names import of_kind
+from ..statistics.names import of_kind, of_name, words_of
 from ..statistics.paired import (
+    Column,
     Correction,
     Counts,
     Effects,
     Paired,
     Predictions,
+    Repeated,
     Scores,
     Segments,
     Slices,
@@ -76,6 +67,7 @@ from .schema.requests import (
     ScoresRequest,
     SequentialChoice,
 )
+from .validation import chained, prefixed
 
 # Columns of items, checked for a statistic: outputs, gold, weights, groups and events
 
@@ -370,6 +362,14 @@ def settled(
     return requested, (WarningRecord("direction_contradicts_name", detail),)
 
 
+PERCENT = 20  # the least ratio of percent to comparable shares
+LEAST_PERCENT = 10  # smaller numbers may also be points or rewards
+# Metrics that are better when higher, but are not shares.
+NO_SHARES = frozenset((
+    "cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins",
+))  # fmt: skip
+
+
 def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
     """A message if the scores of both sides seem to have different units, at the pointer of the smaller ones."""
     found = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
@@ -381,6 +381,33 @@ def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
         f"units. Multiply the scores of {share} by 100."
     )
     return (Finding("unit_mismatch", detail, f"/{share}"),)
+
+
+def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) -> tuple[str, str] | None:
+    """The side with shares from 0 to 1 and the side with percent; None if nothing shows this.
+
+    Only possible shares count: scores without a metric's name, and metrics that are better when higher. The medians of the nonzero
+    scores must be further apart than those of any two systems; zeros have no unit.
+    """
+    if metric is not None and (of_name(metric) is not True or NO_SHARES.intersection(words_of(metric))):
+        return None
+    shares: list[tuple[str, NDArray[Any]]] = []
+    percents: list[tuple[str, NDArray[Any]]] = []
+    for name, column in columns.items():
+        values = column.values if isinstance(column, Repeated) else column
+        if values.dtype.kind not in "if" or not len(values) or values.min() < 0 or values.max() > 100:
+            continue
+        (shares if values.max() <= 1 else percents).append((name, values))
+    if not shares or not percents:
+        return None
+    low, high = (
+        [(name, float(np.median(values[values != 0]))) for name, values in of if values.any()]
+        for of in (shares, percents)
+    )
+    if not low or not high:
+        return None
+    share, percent = max(low, key=lambda pair: pair[1]), max(high, key=lambda pair: pair[1])
+    return (share[0], percent[0]) if percent[1] >= max(PERCENT * share[1], LEAST_PERCENT) else None
 
 
 def n_items(data: Paired) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, chained, pointer_token, prefixed
+from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token
 from ..execution.ipc import Control
 from ..inputs import encodings
 from ..inputs.formats import beside_gold, catalogue, price, tables
@@ -31,7 +31,7 @@ from .messages import Job, Limits, TestKind
 from .query import LITERAL, NAMES, TEXT, SourceMap, options_of, parameters_of
 from .schema.fields import STATISTIC_MODELS, entries, spec_of
 from .schema.requests import Choices
-from .validation import validated
+from .validation import chained, prefixed, validated
 
 MAX_FIELD_CHARS = 10_000
 MAX_PART_HEADERS = 8

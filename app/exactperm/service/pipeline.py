@@ -16,7 +16,7 @@ import numpy as np
 
 from ..answers.test import Method, reported
 from ..engine.plan import Budget
-from ..errors import REFUSALS, BodyTooLarge, ExactpermError, InputError, located, prefixed
+from ..errors import REFUSALS, BodyTooLarge, ExactpermError, InputError, located
 from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
@@ -38,7 +38,7 @@ from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
 from .query import ELSEWHERE, options_of_query
 from .schema.compare import PlanEnvelope
-from .validation import validated
+from .validation import prefixed, validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ Planned = Prepared | PreparedGate | PreparedCompare | PreparedPower
 Made = TypeVar("Made")
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
+LEAST_PRICED_BYTES = 10_000  # smaller bodies are read within milliseconds
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 WARM_UP_BOARD = b'{"kind": "scores", "systems": {"A": [1, 1, 1], "B": [1, 0, 0], "C": [0, 1, 2]}}'
 
@@ -82,7 +83,7 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
     """A decoded and planned request, and when planning began; `control` learns the time for reading, the deadline and the predicted time."""
     plain = inflated(job, body, job.limits.max_body_bytes)
-    if job.body.media_type != MULTIPART:
+    if job.body.media_type != MULTIPART and len(plain) >= LEAST_PRICED_BYTES:
         control.plan(price.of_body(plain))
     parsed = _parsed(job, plain, control)
     if parsed.timeout_s is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
-from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, located, prefixed
+from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, located
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.floor import SOLVED, RunsDesign
 from ..inference.options import request_digest
@@ -27,7 +27,7 @@ from .parse import ParsedTest, parse_files, parse_request
 from .parse_files import Form, option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query
 from .schema.requests import FIELDS, Design as DesignFields, PowerFields, PowerRequest
-from .validation import validated
+from .validation import prefixed, validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8

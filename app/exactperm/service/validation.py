@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import MAX_FLAWS, Flaw, InvalidTest, PointerMap, chained, located, marked, pointer_token
+from ..errors import MAX_FLAWS, Flaw, InvalidTest, PointerMap, located, marked, pointer_token
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
 from ..statistics.names import METRICS
@@ -34,6 +34,18 @@ COMMA = re.compile(r"[+-]?\d+,\d+")
 POINT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
 # Examples of objects, by field.
 OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}', "names": '{"u": "new"}'}
+
+
+def prefixed(prefix: str) -> PointerMap:
+    """The map for a request inside another document."""
+    return lambda pointer: prefix + pointer
+
+
+def chained(first: PointerMap, second: PointerMap) -> PointerMap:
+    """Both maps, one after the other."""
+    if str in (first, second):  # which changes nothing
+        return second if first is str else first
+    return lambda pointer: second(first(pointer))
 
 
 def validated(

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from ...answers.reading import Guessed
 from ...errors import InvalidTest, choices_of, marked
@@ -119,7 +120,7 @@ def format_of(
             if not source.content.removeprefix(UTF8_BOM):
                 raise source.empty()
         found = guess(by_role, options)
-        name = _beside_gold(found.name, FirstLook(by_role), options)
+        name = _beside_gold(found.name, found.look, options)
     if name not in FORMATS:
         near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
         meant = " or ".join(marked("format", one) for one in near)
@@ -179,6 +180,7 @@ class Guess:
     """The name of a format, and the evidence for it."""
 
     name: str
+    look: FirstLook
     looked_at: str = "the files' first bytes"
 
 
@@ -207,24 +209,24 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         raise look.source.refused("", "markdown_table", detail)
     beside = options.given() & set(CORRECTIONS)  # a column called human is no gold then
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles) and beside <= format_.uses]
-    best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
+    best, sign = _strongest(fitting or _ALL, look)
     _refuse_ambiguous(look, best.name, options)
-    if best.sign(look) is not Sign.NONE:
-        return Guess(best.name)
+    if sign is not Sign.NONE:
+        return Guess(best.name, look)
     is_text = not look.is_archive and not look.is_json
     if is_text and not look.text.strip():
         raise look.source.empty()
     for format_ in fitting if is_text else ():
         if look.name.endswith(format_.suffixes):
-            return Guess(format_.name, "the name of a file")
+            return Guess(format_.name, look, "the name of a file")
     told = sorted(options.given() & TABLE_OPTIONS)
     table = tables.TSV if look.delimiter == "\t" else tables.CSV
     if is_text and told and table in fitting:
-        return Guess(table.name, f"the option {told[0]}")
-    best = max(_ALL, key=lambda format_: format_.sign(look))
-    if best.sign(look) is not Sign.NONE:
+        return Guess(table.name, look, f"the option {told[0]}")
+    best, sign = _strongest(_ALL, look)
+    if sign is not Sign.NONE:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
-        return Guess(_beside_gold_file(options) if of_gold else best.name)
+        return Guess(_beside_gold_file(options) if of_gold else best.name, look)
     # A JSON object of numbers named after metrics, such as sacreBLEU and evaluate write.
     numbers = [name for name, value in look.whole.items() if type(value) in (int, float)]
     metrics = [name for name in (*numbers, str(look.whole.get("name"))) if of_name(name) is not None]
@@ -236,6 +238,11 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         f"`format`, such as {_some(likely)}."
     )
     raise InvalidTest.at("/options/format", "unknown_format", detail)
+
+
+def _strongest(formats: Sequence[Format], look: FirstLook) -> tuple[Format, Sign]:
+    """The format with the strongest sign, the first of several, and the sign."""
+    return max(((format_, format_.sign(look)) for format_ in formats), key=itemgetter(1))
 
 
 def _some(names: Sequence[str]) -> str:

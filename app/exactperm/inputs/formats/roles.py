@@ -7,12 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, choices_of, marked
-from ...statistics.names import GENERIC, negated, of_name, says_nothing, words_of
-from ...statistics.paired import Column, Repeated
+from ...statistics.names import GENERIC, negated, of_name, says_nothing
 from ..columns import MAX_COLUMNS
 from ..names import CONTEXT, DATASET, SURELY_GOLD, folded
 from ..quoting import quoted, some
@@ -352,19 +348,13 @@ def _telling(name: str) -> list[str]:
     return [ALIKE.get(word, word) for word in left if word not in ROLE_WORDS and word not in SAME]
 
 
-# Compare the units of both sides, and their items under the same keys
+# Compare the items of both sides under the same keys
 
 UNSURE = frozenset(("label", "labels"))  # gold, or an output
 _DATA_SETS = frozenset(map(folded, DATASET)) - {"category"}
 _CONTEXT = frozenset(map(folded, (*CONTEXT, *SURELY_GOLD))) - {"human"} | _DATA_SETS
 Context = Mapping[str, Sequence[Any]]
 NAMED_APART = 3
-PERCENT = 20  # the least ratio of percent to comparable shares
-LEAST_PERCENT = 10  # smaller numbers may also be points or rewards
-# Metrics that are better when higher, but are not shares.
-NO_SHARES = frozenset((
-    "cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins",
-))  # fmt: skip
 
 
 def is_context(name: str) -> bool:
@@ -405,30 +395,3 @@ def described(examples: Sequence[tuple[str, str, Any, Any]], who: tuple[str, str
         f"{quoted(key)} has the {name} {quoted(str(here))} in {who[0]} and {quoted(str(there))} in {who[1]}"
         for key, name, here, there in examples[:NAMED_APART]
     )
-
-
-def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) -> tuple[str, str] | None:
-    """The side with shares from 0 to 1 and the side with percent; None if nothing shows this.
-
-    Only possible shares count: scores without a metric's name, and metrics that are better when higher. The medians of the nonzero
-    scores must be further apart than those of any two systems; zeros have no unit.
-    """
-    if metric is not None and (of_name(metric) is not True or NO_SHARES.intersection(words_of(metric))):
-        return None
-    shares: list[tuple[str, NDArray[Any]]] = []
-    percents: list[tuple[str, NDArray[Any]]] = []
-    for name, column in columns.items():
-        values = column.values if isinstance(column, Repeated) else column
-        if values.dtype.kind not in "if" or not len(values) or values.min() < 0 or values.max() > 100:
-            continue
-        (shares if values.max() <= 1 else percents).append((name, values))
-    if not shares or not percents:
-        return None
-    low, high = (
-        [(name, float(np.median(values[values != 0]))) for name, values in of if values.any()]
-        for of in (shares, percents)
-    )
-    if not low or not high:
-        return None
-    share, percent = max(low, key=lambda pair: pair[1]), max(high, key=lambda pair: pair[1])
-    return (share[0], percent[0]) if percent[1] >= max(PERCENT * share[1], LEAST_PERCENT) else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -44,10 +43,10 @@ from ..parse import (
     warnings_of,
     weights_for,
 )
-from ..parse_files import PARAMETERS, option_pointer
+from ..parse_files import PARAMETERS, in_body, in_form, option_pointer
 from ..query import WORDS, listed_in, literal, once, option_of, option_value, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
-from ..validation import validated
+from ..validation import chained, validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,17 +397,12 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
     return FormFields(members, reader, catalogue.ALIASES.get(format_, format_), files, systems)
 
 
-def _option(prefix: str, systems: str, pointer: str) -> str:
+def beside_files(pointer: str) -> str:
+    """The map for a comparison of files: options are fields of the form, `/systems` of any data set are files; places stay."""
     if pointer == "/systems" or pointer.startswith("/datasets"):
-        return systems
-    option = option_of(pointer)
-    known = pointer.startswith("/statistic") or option in CompareChoices.model_fields
-    return f"{prefix}{option}" if known else pointer
+        return "/files"
+    known = pointer.startswith("/statistic") or option_of(pointer) in CompareChoices.model_fields
+    return in_form(pointer) if known else pointer
 
 
-# Maps pointers to options, and `/systems` of any data set, to their places among options or data; other pointers stay.
-in_query, beside_body = partial(_option, "/?", "/?systems"), partial(_option, "/?", "")
-in_form, beside_files = (
-    partial(_option, "/options/", "/options/systems"),
-    partial(_option, "/options/", "/files"),
-)
+beside_body = chained(beside_files, in_body)  # whose options are in the query

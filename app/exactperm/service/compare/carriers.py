@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...answers.reading import Guessed, Note
 from ...answers.test import ReadingRecord
-from ...errors import InvalidTest, PointerMap, chained, located, marked, pointer_token, prefixed
+from ...errors import InvalidTest, PointerMap, located, marked, pointer_token
 from ...execution.ipc import Control
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
@@ -23,10 +23,10 @@ from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
 from ..messages import CSV, TSV, Job
 from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
-from ..query import ELSEWHERE, OF_A_BOARD
+from ..query import ELSEWHERE, OF_A_BOARD, in_query
 from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
-from ..validation import beside_statistic, flaws_of, validated
+from ..validation import beside_statistic, chained, flaws_of, prefixed, validated
 from .board import (
     NAMES,
     SYSTEMS,
@@ -35,7 +35,6 @@ from .board import (
     beside_body,
     beside_files,
     fields_of,
-    in_query,
     options_of_board,
     without_ids,
 )

@@ -14,35 +14,25 @@ import numpy as np
 from ...answers.board import MOST_LISTED, Aggregate, Design
 from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import (
-    Choice,
-    InputError,
-    InvalidTest,
-    PointerMap,
-    chained,
-    choices_of,
-    located,
-    pointer_token,
-    prefixed,
-)
+from ...errors import Choice, InputError, InvalidTest, PointerMap, choices_of, located, pointer_token
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
 from ...inference.compare.compare import PreparedCompare, prepare_compare
 from ...inference.compare.pair_tests import PairTests, concatenated
 from ...inference.compare.systems import Comparison, pair_data
 from ...inference.options import Options
 from ...inputs.alignment import system_pointer
-from ...inputs.formats.roles import two_metrics, unit_mismatch
+from ...inputs.formats.roles import two_metrics
 from ...inputs.quoting import quoted, some
 from ...statistics.corpus import counting_seconds
 from ...statistics.names import of_kind, of_name
 from ...statistics.paired import Segments, Systems
 from ..documents import json_of
 from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
-from ..parse import chosen_of, refuse_samples, settled
+from ..parse import chosen_of, refuse_samples, settled, unit_mismatch
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import STATISTIC_MODELS, spec_of
-from ..validation import validated
+from ..validation import chained, prefixed, validated
 from . import carriers
 from .board import Board, DecodedCompare, board_of, require_names, require_systems
 
