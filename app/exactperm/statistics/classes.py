@@ -74,7 +74,7 @@ def gold_sizes(codes: CodedLabels) -> list[int]:
 
 
 def _averaged(codes: CodedLabels, spec: StatisticSpec) -> Score:
-    """f1, precision or recall: binary, micro, macro or weighted."""
+    """Return f1, precision or recall: binary, micro, macro or weighted."""
     average = _average(spec)
     if average == "macro":
         return _macro(codes, spec.name, _chosen(codes, spec))
@@ -243,9 +243,9 @@ def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
 
 
 def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
-    """(c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)(s^2 - sum t_k^2)): Gorodkin 2004, eq. 8 in counts.
+    """Return (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)(s^2 - sum t_k^2)) (Gorodkin 2004, eq. 8 in counts).
 
-    c labels right of s; p_k and t_k how often class k is predicted and true. 0 where the root is 0.
+    Of s labels c are right; p_k and t_k count the predicted and true labels of class k. 0 where the root is 0.
     """
     classes = range(len(codes.labels))
     truth = gold_sizes(codes)
@@ -272,7 +272,7 @@ def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
 
 
 def _kappa(codes: CodedLabels, _: StatisticSpec) -> Score:
-    """(s c - e) / (s^2 - e), e = sum p_k t_k (Cohen 1960): two sums for any number of classes.
+    """Return (s c - e) / (s^2 - e), e = sum p_k t_k (Cohen 1960), from two sums for any number of classes.
 
     A predicted label adds its frequency in gold to e. The names are those of `_mcc`.
     """

@@ -1,4 +1,4 @@
-"""Columns of items: selection, order and concatenation; missing outcomes, rows that are not items, repeated samples."""
+"""Columns of items: selection, order and concatenation; missing outcomes, summary rows, repeated samples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from .paired import (
 
 # A longer number is text.
 _DIGITS = 18
-# So many ids, none longer than this, are sorted by NumPy.
+# From _MANY_IDS ids on, NumPy sorts them if none is longer than _LONGEST_ID.
 _MANY_IDS, _LONGEST_ID = 2_000, 64
 # Masks of the first 0 .. 8 bytes of a word.
 _FIRST_BYTES = np.array([(1 << 64) - (1 << 8 * left) for left in range(8, -1, -1)], dtype=np.uint64)
@@ -74,7 +74,7 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
 
 
 def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
-    """Concatenate columns of one kind; integers beside decimals become decimals, or are refused where that would change
+    """Concatenate columns of one kind; integers next to decimals become decimals, or are refused where that changes
     one.
 
     Only counts that all columns have are joined.
@@ -100,7 +100,7 @@ def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
 
 
 def first_seen(codes: Integers) -> Integers:
-    """Codes 0.. in order of first appearance, shape (n,)."""
+    """Renumber codes from 0 in order of first appearance, shape (n,)."""
     _, first, where = np.unique(codes, return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int64)
     order[np.argsort(first)] = np.arange(len(first))
@@ -125,7 +125,7 @@ class SelectedIds(Sequence[str | int]):
 
 
 def taken_pairing(pairing: Pairing, items: Integers) -> Pairing:
-    """The pairing of some of the items: clusters are numbered anew, in order of first appearance."""
+    """Select the pairing of some items; clusters are renumbered in order of first appearance."""
     clusters, n_clusters = None, None
     if pairing.clusters is not None:
         clusters = first_seen(pairing.clusters[items])
@@ -136,7 +136,7 @@ def taken_pairing(pairing: Pairing, items: Integers) -> Pairing:
 
 
 def slices_of(labels: Sequence[Any]) -> Slices:
-    """Read the label of each item, or its list of labels, none of some; raises InvalidTest with the item as the pointer."""
+    """Read the label of each item, or its list of labels, which may be empty; raises InvalidTest at `/<item>`."""
     known: dict[str, tuple[str, ...]] = {}
     listed = []
     for index, label in enumerate(labels):
@@ -159,7 +159,7 @@ _MOST_LABEL_CHARS = 200
 
 
 def _names_of(label: Any, index: int) -> tuple[str, ...]:
-    """The different names of an item's slices; none are blank."""
+    """Return the distinct names of an item's slices, without blanks."""
     names = []
     for one in label if isinstance(label, list) else [label]:
         name = str(one).lower() if isinstance(one, bool) else "" if one is None else str(one).strip()
@@ -174,16 +174,16 @@ def _names_of(label: Any, index: int) -> tuple[str, ...]:
 
 
 def order_of_items(pairing: Pairing) -> Integers | None:
-    """The positions that sort the items by id: as numbers where all are whole ones, else as text.
+    """Return the positions that sort the items by id: as numbers where all are integers, else as text.
 
-    None where they have no ids, or stand in this order already.
+    None where there are no ids, or the items are in this order already.
     """
     order = _order_of_ids(pairing.ids) if pairing.order is None else pairing.order
     return None if order is None or bool((order[1:] > order[:-1]).all()) else order
 
 
 def _order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
-    """The positions that sort ids; None where there are none, and where a first look shows them sorted."""
+    """Return the positions that sort ids; None where there are none, or where a first check shows them sorted."""
     if not ids:
         return None
     texts: Sequence[Any] = ids if set(map(type, ids)) <= {str} else list(map(str, ids))
@@ -199,7 +199,7 @@ def _order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
 
 
 def taken_correction(correction: Correction, items: Integers) -> Correction:
-    """The correction of some of the items, in their order."""
+    """Select the correction of some items, in their order."""
     columns = {
         name: Scores(taken(own.u, items), taken(own.v, items)) for name, own in correction.columns.items()
     }
@@ -207,7 +207,7 @@ def taken_correction(correction: Correction, items: Integers) -> Correction:
 
 
 def distinct_and_order(ids: Sequence[Any]) -> tuple[bool, Integers | None]:
-    """Return whether no id is there twice, and the positions that sort the items by id, where these show it."""
+    """Return whether all ids are distinct, and the positions that sort the items by id if that check computes them."""
     if len(ids) >= _MANY_IDS and isinstance(ids[0], str) and set(map(type, ids)) == {str}:
         if _are_whole(ids):
             order = _order_of_numbers(ids)
@@ -221,7 +221,7 @@ def distinct_and_order(ids: Sequence[Any]) -> tuple[bool, Integers | None]:
 
 
 def _are_whole(texts: Sequence[Any]) -> bool:
-    """Return whether all ids are whole numbers of a moderate length."""
+    """Return whether all ids are integers of moderate length."""
     if not texts[0].isdecimal():
         return False
     digits = "".join(texts)
@@ -229,7 +229,7 @@ def _are_whole(texts: Sequence[Any]) -> bool:
 
 
 def _order_of_numbers(texts: Sequence[Any]) -> Integers | None:
-    """The positions that sort whole numbers; None where two are equal, such as 7 and 07."""
+    """Return the positions that sort integers; None where two are equal, such as 7 and 07."""
     numbers = np.fromiter(map(int, texts), dtype=np.int64, count=len(texts))
     order = np.argsort(numbers)
     ascending = numbers[order]
@@ -237,9 +237,9 @@ def _order_of_numbers(texts: Sequence[Any]) -> Integers | None:
 
 
 def _order_of_texts(texts: Sequence[str]) -> tuple[Integers, bool] | None:
-    """The positions that sort texts, and whether all differ; None where some are long, or hold line ends or zeros.
+    """Return the positions that sort texts, and whether all differ; None if some are long, or have line ends or zeros.
 
-    Eight bytes at a time: UTF-8 sorts as the characters do, and the zeros that fill a word stand before every character.
+    Words of eight bytes are compared: UTF-8 sorts as characters do, and padding zeros sort before any character.
     """
     written = "\n".join(texts).encode("utf-8", "surrogatepass")
     padded = np.frombuffer(written + b"\n" + bytes(8), dtype=np.uint8)
@@ -251,7 +251,7 @@ def _order_of_texts(texts: Sequence[str]) -> tuple[Integers, bool] | None:
         return None
 
     def word(at: int, rows: slice | Integers) -> NDArray[np.uint64]:
-        """Bytes `at` to `at + 7` of some texts, the first of them as the highest."""
+        """Return bytes `at` to `at + 7` of some texts as integers, the first byte highest."""
         first, end = starts[rows] + at, ends[rows]
         eight: NDArray[np.uint64] = every[np.minimum(first, end)].astype(np.uint64)
         eight &= _FIRST_BYTES[np.clip(end - first, 0, 8)]
@@ -263,7 +263,7 @@ def _order_of_texts(texts: Sequence[str]) -> tuple[Integers, bool] | None:
             break
     order = np.argsort(key)
     equal = key[order[1:]] == key[order[:-1]]
-    # Texts that agree so far stand together, and are sorted by all that follows.
+    # Texts that agree so far are adjacent, and are sorted by the rest.
     agree = np.append(equal, False) | np.append(False, equal)
     rows = np.sort(order[agree])
     words = [word(after, rows) for after in range(at, longest, 8)]
@@ -300,12 +300,12 @@ def taken_items(data: Paired, items: Integers) -> Paired:
     return replace(data, **changed)
 
 
-# Missing outcomes, each of which may be anything in a range: the best and the worst filling for U. With high values for
-# U's gaps and low ones for V's, every effect of an item is as large as possible; the reverse makes it as small as
-# possible. P(sum of signed effects >= observed) is P(the effects whose sign is flipped add up to at most 0), which no
-# effect raises: the one-sided p-values of the two fillings bound that of every other filling. Under sign flips a
-# two-sided p-value is the smaller of 1 and twice the smaller one-sided one, so that those of the two fillings bound it
-# as well, from above where zero does not lie between their differences. Both bounds are attained.
+# Missing outcomes, each anywhere in a range: the best and the worst filling for U. With high values for U's gaps and
+# low ones for V's, every effect of an item is as large as possible; the reverse makes it as small as possible. P(sum of
+# signed effects >= observed) is P(the effects whose sign is flipped add up to at most 0), which no effect raises: the
+# one-sided p-values of the two fillings bound those of all other fillings. Under sign flips a two-sided p-value is the
+# smaller of 1 and twice the smaller one-sided p-value, so those of the two fillings bound it as well, from above where
+# zero does not lie between their differences. Both bounds are attained.
 
 
 # Statistics that are monotone in the outcome of each item.
@@ -357,9 +357,7 @@ def filled(data: Scores, *, best: bool) -> Scores:
 def _joined(
     complete: Column | Repeated, own: Column | Repeated, fill: float, others: Integers, neither: int
 ) -> Column | Repeated:
-    """Build the column of a system: complete items, those it alone has, and its gaps, with as many samples as the other
-    has.
-    """
+    """Build the column of a system: complete items, its items alone, and its gaps, with the other's numbers of samples."""
     lengths = np.concatenate(
         [lengths_of(complete), lengths_of(own), others, np.ones(neither, dtype=np.int64)]
     )
@@ -382,7 +380,7 @@ def missing_outcomes(data: Scores) -> int:
     return 0 if gaps is None else len(gaps.u) + len(gaps.v) + 2 * gaps.neither
 
 
-# Rows of averages or totals among the items, which tools and spreadsheets write at the end or the top of a table
+# Rows of averages or totals, which tools and spreadsheets write at the end or the top of a table
 
 
 OF_ROWS = (
@@ -442,7 +440,7 @@ def _is_weak(name: object) -> bool:
 
 
 def summary_rows(ids: Sequence[object]) -> list[int]:
-    """Find such rows at the end or the top, several in a row, including names such as `std` and `max`."""
+    """Find consecutive summary rows at the end or the top, including names such as `std` and `max`."""
     last = _run(ids, range(len(ids) - 1, -1, -1))
     first = _run(ids, range(len(ids) - last))
     return [*range(first), *range(len(ids) - last, len(ids))]
@@ -460,7 +458,7 @@ def _run(ids: Sequence[object], positions: range) -> int:
 
 
 def summary_warning(pairing: Pairing) -> DataWarning | None:
-    """Warn about such rows among the items, if there are any."""
+    """Warn about summary rows among the items, if there are any."""
     ids = pairing.ids
     rows = [] if ids is None else summary_rows(ids)
     if ids is None or not rows:
@@ -480,14 +478,14 @@ def summary_warning(pairing: Pairing) -> DataWarning | None:
 # A distance of more than this share of the unit from its nearest multiple is not rounding.
 TOLERANCE = Fraction(1, 4)
 MAX_UNIT_PART = 10**15
-# Of the least common multiple of the numbers of samples.
+# The largest number of bits of the least common multiple of the numbers of samples.
 _MAX_COMMON_BITS = 2_000
 _UNIT = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16}|/[0-9]{1,16})?")
 _ZERO = re.compile(r"/0+$")
 
 
 def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = False) -> Lattice:
-    """The columns u and v with one score per item, shape (N,) each.
+    """Return the columns u and v with one score per item, shape (N,) each.
 
     Means of repeated samples are exact on the lattice of the values over the least common multiple of the numbers of
     samples; with many items that outgrow 60 bits they are correctly rounded doubles instead. `unit` first moves every
@@ -504,7 +502,7 @@ def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = F
 
 
 def samples_of(data: Scores) -> tuple[int, int] | None:
-    """Count the samples of u and v in all; None when there is one score per item."""
+    """Count all samples of u and of v; None when there is one score per item."""
     if not isinstance(data.u, Repeated) and not isinstance(data.v, Repeated):
         return None
     return len(samples_in(data.u)), len(samples_in(data.v))
@@ -515,7 +513,7 @@ def unit_of(given: Any) -> Fraction | None:
     if given is None:
         return None
     text = repr(given) if isinstance(given, int | float) and not isinstance(given, bool) else str(given)
-    # The pattern rejects exponents in texts, and with them enormous powers of ten.
+    # The pattern rejects exponents in texts, and so enormous powers of ten.
     written = isinstance(given, float) or (_UNIT.fullmatch(text) is not None and not _ZERO.search(text))
     unit = Fraction(text) if written and text not in {"nan", "inf", "-inf"} else Fraction(0)
     if not 0 < unit.numerator <= MAX_UNIT_PART or unit.denominator > MAX_UNIT_PART:
@@ -620,11 +618,11 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     """
     if len(data.u) == len(data.v):
         _require_as_many({"/u": data.u, "/v": data.v}, {})
-    asked = _rule_of_repeats(spec, (data.u, data.v))
-    if asked is None:
+    rule = _rule_of_repeats(spec, (data.u, data.v))
+    if rule is None:
         return data
-    require_right_or_wrong((data.u, data.v), asked)
-    u, v = (_reduced(side, asked) for side in (data.u, data.v))
+    require_right_or_wrong((data.u, data.v), rule)
+    u, v = (_reduced(side, rule) for side in (data.u, data.v))
     return replace(data, u=u, v=v)
 
 
@@ -636,11 +634,11 @@ def per_item_systems(
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
     _require_as_many(columns, present)
-    asked = _rule_of_repeats(spec, tuple(columns.values()))
-    if asked is None:
+    rule = _rule_of_repeats(spec, tuple(columns.values()))
+    if rule is None:
         return columns
-    require_right_or_wrong(tuple(columns.values()), asked)
-    return {name: _reduced(column, asked) for name, column in columns.items()}
+    require_right_or_wrong(tuple(columns.values()), rule)
+    return {name: _reduced(column, rule) for name, column in columns.items()}
 
 
 def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers]) -> None:
@@ -674,25 +672,27 @@ def unequal_runs(
 
 def _rule_of_repeats(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:
     """Return `all` or `any` where there are repeated samples."""
-    asked = spec.parameters.get("repeats")
+    rule = spec.parameters.get("repeats")
     several = any(isinstance(column, Repeated) for column in columns)
-    return str(asked) if asked in {"all", "any"} and several else None
+    return str(rule) if rule in {"all", "any"} and several else None
 
 
-def require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
+def require_right_or_wrong(sides: Sequence[Column | Repeated], rule: str) -> None:
     """Refuse samples that are neither 0 nor the score of a right one."""
     columns = [samples_in(side) for side in sides]
     for right in RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
             return
-    detail = f"With {marked('repeats', asked)} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."
+    detail = (
+        f"With {marked('repeats', rule)} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."
+    )
     raise InvalidTest.at("/statistic/repeats", "not_right_or_wrong", detail)
 
 
-def _reduced(side: Column | Repeated, asked: str) -> Column:
+def _reduced(side: Column | Repeated, rule: str) -> Column:
     if not isinstance(side, Repeated):
         return side
-    best = np.minimum if asked == "all" else np.maximum
+    best = np.minimum if rule == "all" else np.maximum
     starts = np.cumsum(side.lengths) - side.lengths
     reduced: Column = best.reduceat(side.values, starts)
     return reduced

@@ -273,9 +273,9 @@ def _shifts(words: Sequence[str], reference: Sequence[str]) -> int:
     """
     if max(len(words), len(reference)) > _ALIGNED_WORDS:
         return _SHIFTS if set(words) & set(reference) else 0
-    wrong, wanted = _unmatched(words, reference)
+    wrong, missing = _unmatched(words, reference)
     at: dict[str, list[int]] = {}
-    for position in wanted:
+    for position in missing:
         at.setdefault(reference[position], []).append(position)
     tried = phrases = 0
     for position in wrong:
@@ -300,11 +300,11 @@ def _shifts(words: Sequence[str], reference: Sequence[str]) -> int:
 
 def _unmatched(words: Sequence[str], reference: Sequence[str]) -> tuple[list[int], list[int]]:
     """Return the places of words and of reference words outside a longest-blocks alignment."""
-    wrong, wanted = set(range(len(words))), set(range(len(reference)))
+    wrong, missing = set(range(len(words))), set(range(len(reference)))
     for block in SequenceMatcher(None, words, reference, autojunk=False).get_matching_blocks():
         wrong -= set(range(block.a, block.a + block.size))
-        wanted -= set(range(block.b, block.b + block.size))
-    return sorted(wrong), sorted(wanted)
+        missing -= set(range(block.b, block.b + block.size))
+    return sorted(wrong), sorted(missing)
 
 
 def roughly_edits(words: Sequence[str], reference: Sequence[str]) -> int:
@@ -409,11 +409,11 @@ def _orders(data: Counts) -> int:
 def _difference(name: str, score: Quantity, u: Integers, v: Integers, pairing: Pairing) -> Joint:
     sums = totals(u), totals(v)
     require_room(*sums)
-    own = observed_score(score, sums[0], "/u"), observed_score(score, sums[1], "/v")
+    scores = observed_score(score, sums[0], "/u"), observed_score(score, sums[1], "/v")
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
     function = FunctionOf(Difference(score))
     stay, swap = np.hstack([u, v]), np.hstack([v, u])
-    return Joint(name, stay, swap, function, items, pairing.n_clusters, True, own[0], own[1])
+    return Joint(name, stay, swap, function, items, pairing.n_clusters, True, scores[0], scores[1])
 
 
 def _require_segments(data: Segments) -> None:
@@ -435,17 +435,17 @@ def _metric(spec: StatisticSpec) -> Any:
         detail = f"{missing('mt')}; or post the segments' counts."
         raise InvalidTest.at("/statistic/name", "not_installed", detail) from error
     # Parameters have sacrebleu's names and defaults.
-    given = {name: value for name, value in spec.parameters.items() if value is not None}
+    parameters = {name: value for name, value in spec.parameters.items() if value is not None}
     if spec.name == "bleu":
-        return metrics.BLEU(**given, force=True)
+        return metrics.BLEU(**parameters, force=True)
     if spec.name == "ter":
-        return metrics.TER(**given)
-    words = given.get("word_order", 0)
+        return metrics.TER(**parameters)
+    words = parameters.get("word_order", 0)
     if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
         detail = f"`word_order` must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
         raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
     # The best of several references for a segment depends on beta.
-    return metrics.CHRF(**given | {"beta": float(beta_of(spec, default=2))}, char_order=CHAR_ORDERS)
+    return metrics.CHRF(**parameters | {"beta": float(beta_of(spec, default=2))}, char_order=CHAR_ORDERS)
 
 
 def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:

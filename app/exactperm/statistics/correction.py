@@ -1,12 +1,14 @@
 """A mean difference corrected by people's labels of some items, or by covariates of all.
 
-With B_c what unit c adds to the uncorrected mean and A_kc to the mean of covariate k, t = sum_c e_c, e_c = B_c - sum_k b_k A_kc. Exchanging
-the systems of a unit turns B_c and all A_kc together, so that coefficients made of products (least squares: b = sum A B / sum A^2) are the
-same under every swap, t is linear in the signs, and the paired-permutation test of the e_c is exact, coefficients and all.
+With B_c the contribution of unit c to the uncorrected mean and A_kc that to the mean of covariate k, t = sum_c e_c, e_c
+= B_c - sum_k b_k A_kc. Exchanging the systems of a unit flips the signs of B_c and all A_kc together, so that
+coefficients made of products (least squares: b = sum A B / sum A^2) are the same under every swap, t is linear in the
+signs, and the paired-permutation test of the e_c is exact, including the coefficients.
 
-Labels of n of N items, random ones: B is their mean difference, A how far the judge's on these items is from its own on all. t is
-lambda mean_N(dJ) + mean_n(dH - lambda dJ) (Angelopoulos, Duchi & Zrnic 2023, *PPI++*, arXiv 2311.01453), lambda of the least permutation
-variance sum e_c^2. Covariates: t = mean(d - sum b_k x_k), as length control does (Dubois et al. 2024, arXiv 2404.04475).
+With labels of n random items of N, B is their mean difference, and A the judge's mean difference on these items minus
+that on all. t is lambda mean_N(dJ) + mean_n(dH - lambda dJ) (Angelopoulos, Duchi & Zrnic 2023, *PPI++*, arXiv
+2311.01453), with the lambda of least permutation variance sum e_c^2. With covariates, t = mean(d - sum b_k x_k), as
+length control does (Dubois et al. 2024, arXiv 2404.04475).
 """
 
 from __future__ import annotations
@@ -36,17 +38,17 @@ from .paired import Correction, DataWarning, Scores, StatisticSpec
 
 LEAST_LABELS, FEW_LABELS = 2, 30
 MAX_COVARIATES = 16
-# The parts of lambda, and the significant digits of the coefficients of covariates.
+# The denominator of lambda, and the significant digits of the coefficients of covariates.
 _PARTS, _DIGITS = 1_000, 3
 STATISTIC = "mean_difference"
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What a correction did: its coefficients by name, and the differences before it.
+    """The facts of a correction: its coefficients by name, and the uncorrected differences.
 
-    Of labels the one coefficient is lambda; `labelled` counts them, None for covariates. `raw` is the uncorrected mean
-    difference, of labels the judge's; `of_labels` that of the labels.
+    Labels have the one coefficient lambda, and `labelled` counts them; None for covariates. `raw` is the
+    uncorrected mean difference, the judge's for labels; `of_labels` is the mean difference of the labels.
     """
 
     coefficients: dict[str, Fraction]
@@ -56,7 +58,7 @@ class Corrected:
 
 
 def refuse_correction(data: Scores, spec: StatisticSpec) -> None:
-    """Refuse what cannot be corrected: weighted items, and other statistics than means; raises InvalidTest."""
+    """Refuse weighted items, and other statistics than means; raises InvalidTest."""
     assert data.correction is not None
     if spec.name != STATISTIC:
         what = "Covariates correct" if data.correction.labelled is None else "Labels correct"
@@ -77,12 +79,12 @@ def refuse_correction(data: Scores, spec: StatisticSpec) -> None:
 
 
 def pointer_of(correction: Correction) -> str:
-    """The pointer to the member of a request."""
+    """Return the pointer to the member of a request."""
     return "/covariates" if correction.labelled is None else "/labels"
 
 
 def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
-    """The additive test of a corrected mean difference; raises InvalidTest."""
+    """Return the additive test of a corrected mean difference; raises InvalidTest."""
     assert data.correction is not None
     columns, labelled = data.correction.columns, data.correction.labelled
     scores = _on_lattice(data, unit_of(spec.parameters.get("unit")), "/u")
@@ -94,7 +96,7 @@ def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
     else:
         labels = _on_lattice(columns["labels"], None, "/labels")
         items, n = len(labelled), int(labelled.sum())
-        # N n times what the items add: whole numbers.
+        # N n times the contributions of the items, which are integers.
         d = _difference(scores)
         parts = [(scores.unit, times(items, d * labelled) - times(n, d))]
         target, below = (labels.unit, times(items, _difference(labels))), items * n
@@ -132,7 +134,7 @@ def _difference(lattice: Lattice) -> Whole:
 
 
 def _mean(lattice: Lattice, side: int, chosen: NDArray[np.bool_] | None = None) -> Fraction:
-    """The mean of a system, over the `chosen` items if any."""
+    """Return the mean of a system, over the `chosen` items if given."""
     column = lattice.columns[side] if chosen is None else lattice.columns[side][chosen]
     return exact_total(column) * lattice.unit / len(column)
 
@@ -140,7 +142,7 @@ def _mean(lattice: Lattice, side: int, chosen: NDArray[np.bool_] | None = None) 
 def _coefficients(
     units: Sequence[tuple[Fraction, Whole]], correction: Correction, names: Sequence[str]
 ) -> list[Fraction]:
-    """The rounded coefficients, from the first column (B) and the others (A); raises InvalidTest: collinear covariates."""
+    """Return the rounded coefficients from the first column (B) and the others (A); refuse collinear covariates."""
     if correction.share is not None:
         return [correction.share]
     (unit, target), *parts = units
@@ -165,7 +167,7 @@ def _coefficients(
 
 
 def _three_digits(number: Fraction) -> Fraction:
-    """The number with three significant digits, halves to even."""
+    """Round to three significant digits, halves to even."""
     if not number:
         return number
     size = abs(number)
@@ -179,7 +181,7 @@ def _three_digits(number: Fraction) -> Fraction:
 
 
 def _dot(one: Whole, other: Whole) -> int:
-    """The exact scalar product, shape (M,) each."""
+    """Return the exact scalar product of two columns, shape (M,) each."""
     if object not in (one.dtype, other.dtype):
         largest = int(np.abs(one).max()) * int(np.abs(other).max())
         if largest * len(one) < 1 << 62:
@@ -188,7 +190,7 @@ def _dot(one: Whole, other: Whole) -> int:
 
 
 def _effects(units: Sequence[tuple[Fraction, Whole]], chosen: Sequence[Fraction]) -> tuple[Fraction, Whole]:
-    """(unit, e) of e = B - sum b A, exactly; 64 bits where their sizes fit."""
+    """Return (unit, e) with e = B - sum b A, exactly; int64 where the sizes fit."""
     (unit, target), *parts = units
     used = [(b, own, column) for b, (own, column) in zip(chosen, parts, strict=True) if b]
     base, factors = common_unit([unit, *(abs(b) * own for b, own, _ in used)])
@@ -203,7 +205,7 @@ def _effects(units: Sequence[tuple[Fraction, Whole]], chosen: Sequence[Fraction]
 
 
 def correction_warning(correction: Correction) -> DataWarning | None:
-    """Warn about few labels, by which a judge that favours a system is hardly corrected."""
+    """Warn about few labels, which hardly correct a judge that favours a system."""
     n = None if correction.labelled is None else int(correction.labelled.sum())
     if n is None or n >= FEW_LABELS:
         return None

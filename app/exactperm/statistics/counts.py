@@ -41,7 +41,7 @@ _CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
 
 
 def _root(sizes: str) -> str:
-    """The root of a count, at least 1: where the count is 0 the numerator is 0, and so is the score.
+    """Return the root of a count, at least 1; where the count is 0 the numerator is 0, and so is the score.
 
     Roots of single whole numbers have bounded errors in doubles, even at 0; the root of a rounded product does not.
     """

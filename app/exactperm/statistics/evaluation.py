@@ -70,7 +70,7 @@ def _visit_approximated(node: Node, columns: Sequence[Reals]) -> Approximation:
 
 
 def _linear(node: Linear, columns: Sequence[Reals]) -> Approximation:
-    """Exact while every partial sum is an integer below 2**53."""
+    """Evaluate a linear form, exactly while every partial sum is an integer below 2**53."""
     value = np.asarray(to_double(node.constant))
     bound = abs(to_double(node.constant))
     for index, coefficient in node.terms:
@@ -549,5 +549,5 @@ def _call(node: Call, arguments: list[Tangent]) -> Tangent:
 
 
 def _side(value: flint.arb) -> int:
-    """Its sign; 0 where that is not known."""
+    """Return the sign; 0 where unknown."""
     return 1 if value > 0 else -1 if value < 0 else 0

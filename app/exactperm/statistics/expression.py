@@ -62,7 +62,7 @@ def _parsed(text: str, names: Sequence[str]) -> Node:
 
 @lru_cache(maxsize=_SHORT)
 def _parsed_short(text: str, name: str) -> Node:
-    """Expressions of one sum are few and recur: S, |S| and the like."""
+    """Parse a short expression; those of one sum, such as S and |S|, recur and are cached."""
     return _parsed(text, [name])
 
 

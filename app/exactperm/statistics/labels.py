@@ -160,7 +160,7 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
 
 
 def scheme_of(spec: StatisticSpec) -> Scheme:
-    """The scheme by which a statistic reads tags."""
+    """Return the scheme by which a statistic reads tags."""
     given = spec.parameters.get("scheme")
     return next((scheme for scheme in LETTERS if scheme == given), "BIO")
 
@@ -176,7 +176,7 @@ def _types(spec: StatisticSpec) -> frozenset[str] | None:
 
 
 def _counts(gold: Sequence[set[Span]], system: Sequence[set[Span]]) -> Integers:
-    """(tp, predicted, gold) of each item, shape (N, 3)."""
+    """Return (tp, predicted, gold) of each item, shape (N, 3)."""
     rows = [
         (len(truth & predicted), len(predicted), len(truth))
         for truth, predicted in zip(gold, system, strict=True)
@@ -208,13 +208,13 @@ def is_tag(tag: object, scheme: Scheme) -> bool:
 
 
 def forms(scheme: Scheme) -> str:
-    """The tags of a scheme in words: O, B-type or I-type."""
+    """Describe the tags of a scheme: O, B-type or I-type."""
     *others, last = (f"{letter}-type" for letter in LETTERS[scheme])
     return f"O, {', '.join(others)} or {last}"
 
 
 def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
-    """The entities of one sequence of tags, in order."""
+    """Return the entities of a sequence of tags, in order."""
     spans: list[Span] = []
     start, kind, before = -1, "", "O"
     for position, tag in enumerate([*tags, "O"]):

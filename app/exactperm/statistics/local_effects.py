@@ -107,7 +107,7 @@ def _single_sum(name: str, node: Node, data: Effects) -> Additive | None:
 
 
 def _combined(factors: list[int], columns: list[Whole]) -> Wide:
-    """sum of factor * column, in Python integers."""
+    """Sum factor * column in Python integers."""
     first, *others = (factor * column.astype(object) for factor, column in zip(factors, columns, strict=True))
     return sum(others, first)
 

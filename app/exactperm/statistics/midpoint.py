@@ -77,7 +77,7 @@ def linearise(problem: Joint) -> Linearisation | None:
 def rounded_line(
     slopes: Sequence[Fraction], vectors: Integers, counts: Integers, spread: int
 ) -> RoundedLine | None:
-    """slope . v for each of the `vectors`, shape (U, m), that occur `counts` times, rounded to a lattice.
+    """Return slope . v for each of the `vectors`, shape (U, m), that occur `counts` times, rounded to a lattice.
 
     Its step is such that the sum of signs times effects has a standard deviation of `spread` to twice as many steps.
     None where all are zero. In integers throughout, so that every machine rounds alike.
@@ -103,7 +103,7 @@ def rounded_line(
 
 
 def _root_mean_square(effects: Integers, counts: Integers) -> float:
-    """Of all effects, from their leading bits: the same double on every machine."""
+    """Return the root mean square of all effects from their leading bits: the same double on every machine."""
     largest = max(-int(effects.min()), int(effects.max()))
     items = int(counts.sum())
     dropped = max(largest.bit_length() - (62 - items.bit_length()) // 2, 0)
@@ -156,13 +156,13 @@ class Spread:
     rounding: float
 
     def variance(self, form: Reals) -> float:
-        """Of form . s, rounded up; `form` is taken as the doubles are, shape (k,)."""
+        """Return the variance of form . s, rounded up; `form`, shape (k,), is taken as exact doubles."""
         error = self.rounding * float(np.abs(form) @ self.deviation) ** 2
         return max(float(form @ self.covariance @ form), 0.0) + error
 
 
 def spread_of(differences: Integers) -> Spread:
-    """The spread of s for the `differences` d_n, shape (N, k), which doubles hold exactly."""
+    """Return the spread of s for the `differences` d_n, shape (N, k), which doubles hold exactly."""
     width = differences.shape[1]
     covariance, most = np.zeros((width, width)), np.zeros(width)
     for start in range(0, len(differences), _ROWS):
@@ -241,7 +241,7 @@ class Reaches:
         return self._linear[index]
 
     def _deviation(self, form: Reals) -> float:
-        """Of form . s, rounded up."""
+        """Return the deviation of form . s, rounded up."""
         return math.sqrt(self.spread.variance(form)) * (1.0 + 1e-12)
 
     def _in_strip(self, strip: Strip, form: Reals) -> float:

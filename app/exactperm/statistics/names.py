@@ -26,7 +26,7 @@ _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval
 
 
 def _at(name: str, title: str, hint: str, cutoffs: tuple[int, ...] = _CUTOFFS) -> dict[str, Metric]:
-    """A measure of the first documents of a ranking, by trec_eval's names."""
+    """Return a measure of the first documents of a ranking, by trec_eval's names."""
     return {f"{name}_{cutoff}": Metric(f"{title}@{cutoff}", hint) for cutoff in cutoffs}
 
 

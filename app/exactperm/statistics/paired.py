@@ -26,7 +26,7 @@ class Slices:
     codes: Repeated
 
     def labels(self) -> list[list[str]]:
-        """The names of the slices of each item."""
+        """Return the names of the slices of each item."""
         ends = np.cumsum(self.codes.lengths)[:-1]
         return [[self.names[code] for code in own.tolist()] for own in np.split(self.codes.values, ends)]
 

@@ -76,19 +76,19 @@ class Quantity(Protocol):
     """A function of integer sums that can be computed fast with a bound, and exactly."""
 
     def approximate(self, sums: Sequence[Integers]) -> Approximation:
-        """The values where the k `sums` broadcast against each other, and bounds on their error."""
+        """Return the values where the k `sums` broadcast against each other, and bounds on their error."""
         ...
 
     def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
-        """The value at one state at the working precision; None where undefined; may raise UnresolvedError."""
+        """Return the value at a state at the working precision; None where undefined; may raise UnresolvedError."""
         ...
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """The exact values at each row of `states`, shape (P, k); None when they are not fractions."""
+        """Return the exact values at each row of `states`, shape (P, k); None when they are not fractions."""
         return None
 
     def ratios_on(self, sums: Sequence[Integers], room: int) -> Ratios | None:
-        """The exact values where the k `sums` broadcast against each other, in int64; None where that is impossible.
+        """Return the exact values where the k `sums` broadcast against each other, in int64; None where impossible.
 
         `room` is a factor that may multiply every numerator and denominator.
         """
@@ -99,9 +99,9 @@ class Quantity(Protocol):
         ...
 
     def tangent(self, point: Sequence[flint.arb]) -> Tangent | None:
-        """Value and gradient at a point, shape (k,), at the working precision; None where nothing computes it.
+        """Return value and gradient at a point, shape (k,), at the working precision; None where not implemented.
 
-        Raises NotSmoothError where there is none.
+        Raises NotSmoothError where there is no gradient.
         """
         return None
 
@@ -217,7 +217,7 @@ class _Size:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def state_cost(node: Node, peaks: tuple[int, ...]) -> StateCost:
-    """The cost of a formula whose sums x_i are at most peaks[i] in size."""
+    """Return the cost of a formula whose sums x_i are at most peaks[i] in size."""
     nodes, functions = _counted(node)
     first = _FILTER + _FILTER_NODE * nodes + _FILTER_BEYOND * max(nodes - _CACHED, 0)
     first += _FILTER_FUNCTION * functions
@@ -270,7 +270,7 @@ def _short_arguments(node: Node, peaks: Sequence[int]) -> int:
 
 
 def _largest(node: Node, peaks: Sequence[int]) -> int:
-    """The most bits of any integer in the parts of the formula that are worked out in fractions."""
+    """Return the largest number of bits of any integer in the parts of the formula computed in fractions."""
     if is_rational(node):
         return _size(node, peaks).largest
     return max(_largest(child, peaks) for child in children(node))
@@ -307,7 +307,7 @@ def _bits(number: int) -> int:
 
 
 def _joined(node: Node, one: _Size, other: _Size) -> _Size:
-    """The size and the work of two parts of a product, a quotient, a sum, or of min and max."""
+    """Return the size and the work of two parts of a product, a quotient, a sum, or of min and max."""
     crossed = _product(one.numerator, other.denominator) + _product(other.numerator, one.denominator)
     work = one.work + other.work
     if isinstance(node, Product):

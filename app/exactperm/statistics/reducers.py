@@ -51,7 +51,7 @@ Score = Fraction | float
 
 
 def mean_of(problems: Sequence[Additive | Joint]) -> Additive | Joint:
-    """The mean of the statistics of D data sets, each of which is a difference of scores, or symmetric.
+    """Return the mean of the statistics of D data sets, each a difference of scores, or symmetric.
 
     Raises InvalidTest at /aggregate where the statistic is not a formula of sums.
     """
@@ -105,7 +105,7 @@ def _mean_of_known(scores: Sequence[Fraction | None]) -> Fraction | None:
 
 
 def _exact_effects(problem: Additive) -> tuple[Fraction, Whole, int]:
-    """(unit, effects, what each is off by in units)."""
+    """Return (unit, effects, error of each effect in units)."""
     rounding = problem.rounding
     if rounding is None:
         return problem.unit, problem.stay, 0
@@ -122,9 +122,9 @@ def _joined(columns: Sequence[Whole]) -> Whole:
 
 
 def _shares(problems: Sequence[Additive]) -> Integers | None:
-    """The units' shares of a shift of t by a constant: in every data set t shifts by as much.
+    """Return the units' shares of a shift of t by a constant, equal in every data set.
 
-    None where a data set's statistic cannot be shifted, or these are large integers.
+    None where a data set's statistic cannot be shifted, or the effects are large integers.
     """
     if not all(problem.shiftable for problem in problems):
         return None
@@ -148,7 +148,7 @@ def _clusters(problems: Sequence[Additive | Joint]) -> int | None:
 
 
 def _function_of(problems: Sequence[Additive | Joint]) -> Joint:
-    """Blocks of sums, one for each data set; h is the mean of their functions."""
+    """Return the function of blocks of sums, one for each data set: h is the mean of their functions."""
     stays, swaps, parts = [], [], []
     columns, scores_u, scores_v = 0, [], []
     for problem in problems:
@@ -175,7 +175,7 @@ def _function_of(problems: Sequence[Additive | Joint]) -> Joint:
 
 
 def _node(problem: Additive | Joint, first: int) -> formula.Node:
-    """The statistic of one data set, of the sums from the `first` on."""
+    """Return the statistic of one data set, of the sums from the `first` on."""
     if isinstance(problem, Additive):
         if problem.rounding is not None:
             raise _no_mean(problem.name)
@@ -193,7 +193,7 @@ def _vectors(problem: Additive | Joint) -> tuple[Integers, Integers]:
 
 
 def _blocks(parts: Sequence[Integers], columns: int) -> Integers:
-    """The parts on the diagonal, zeros elsewhere, shape (M, columns)."""
+    """Place the parts on the diagonal, with zeros elsewhere, shape (M, columns)."""
     table = np.zeros((sum(map(len, parts)), columns), dtype=np.int64)
     row = column = 0
     for part in parts:

@@ -32,7 +32,7 @@ _FEW = 256
 def difference_of_scores(
     name: str, node: Node, u: Integers, v: Integers, pairing: Pairing, pointer: str = ""
 ) -> Additive | Joint:
-    """t = f(sums of u) - f(sums of v) for counts of shape (N, m), f the formula `node` over m sums.
+    """Return the test of t = f(sums of u) - f(sums of v), counts of shape (N, m), f the formula `node` over m sums.
 
     A count that no swap changes is a constant, so that a ratio over a shared denominator is additive. Raises
     InvalidTest at `pointer`, or at /u or /v, when the score of a system is undefined.
@@ -85,14 +85,14 @@ def _folded(node: Node) -> Node:
 
 
 def _with_totals(node: Node, known: Mapping[int, int]) -> Node:
-    """The formula with the sums that no swap changes as numbers, folded again."""
+    """Replace the sums that no swap changes by numbers, and fold the formula again."""
     return formula.substitute(
         node, lambda index: formula.number(known[index]) if index in known else formula.variable(index)
     )
 
 
 def _with_constant_forms(node: Node, moves: Integers, sums: list[int]) -> Node:
-    """The formula with the linear forms that no swap changes as numbers: tp + fn, where both have the same gold."""
+    """Replace the linear forms that no swap changes by numbers: tp + fn, where both have the same gold."""
     known: dict[Linear, Linear] = {}
     for line in formula.lines(node):
         if len(line.terms) > 1 and line not in known:
@@ -106,7 +106,7 @@ def _with_constant_forms(node: Node, moves: Integers, sums: list[int]) -> Node:
 def function_of_sums(
     name: str, node: Node, stay: Integers, swap: Integers | None, pairing: Pairing, pointer: str = ""
 ) -> Additive | Joint:
-    """t = h(sums of stay or swap), effects of shape (N, k), h the formula `node`; swap None is -stay."""
+    """Return the test of t = h(sums of stay or swap), effects (N, k), h the formula `node`; swap None means -stay."""
     sizes = totals(np.abs(stay))
     others = sizes if swap is None else totals(np.abs(swap))
     require_room(sizes, others)
@@ -135,7 +135,7 @@ def function_of_sums(
 
 
 def _shares(node: Node, u: Integers, moves: Integers) -> Integers | None:
-    """The denominators of a ratio over a shared denominator, shape (M,): reference words, or gold entities.
+    """Return the denominators of a ratio over a shared denominator, shape (M,): reference words, or gold entities.
 
     A shift of the ratio is one of the numerators in their proportion. None for anything else.
     """
@@ -151,7 +151,7 @@ def _shares(node: Node, u: Integers, moves: Integers) -> Integers | None:
 
 
 def _all_right(node: Node, columns: tuple[Integers, Integers], sizes: Integers | None) -> Fraction | None:
-    """1 for a ratio whose items are all of one size and either wholly right or wholly wrong; else None."""
+    """Return 1 for a ratio whose items have equal sizes and are wholly right or wholly wrong; else None."""
     if sizes is None or not isinstance(node, Quotient) or not isinstance(node.numerator, Linear):
         return None
     above, below = node.numerator, node.denominator
@@ -169,9 +169,9 @@ def _all_right(node: Node, columns: tuple[Integers, Integers], sizes: Integers |
 
 
 def _line(node: Node, effects: Integers, sizes: list[int] | None = None) -> Integers | None:
-    """divisor * node at each row, without its constant; None when not linear or too large to be summed.
+    """Return divisor * node at each row, without its constant; None when not linear or too large to be summed.
 
-    `sizes` are the sums of the sizes of each column, where they are known.
+    `sizes` are the sums of absolute values of each column, where known.
     """
     if not isinstance(node, Linear):
         return None
@@ -187,7 +187,7 @@ def _line(node: Node, effects: Integers, sizes: list[int] | None = None) -> Inte
 
 
 def totals(counts: Integers) -> list[int]:
-    """The exact sum of each column, shape (N, m)."""
+    """Return the exact sum of each column, shape (N, m)."""
     if len(counts) <= _FEW:
         return [sum(column) for column in counts.T.tolist()]
     if counts.size and _largest(counts) < (1 << 62) // len(counts):
@@ -252,7 +252,7 @@ def in_linear_forms(problem: Joint) -> Joint:
 
 @lru_cache(maxsize=_REWRITTEN_CACHE_SIZE)
 def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
-    """The distinct linear forms, and the formula over them; None where they span no less than its sums."""
+    """Return the distinct linear forms, and the formula over them; None where they span no less than its sums."""
     forms = tuple(dict.fromkeys(_primitive(line)[0] for line in formula.lines(node) if line.terms))
     used = sorted({index for form in forms for index, _ in form})
     if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
@@ -266,7 +266,7 @@ def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
 
 
 def _primitive(line: Linear) -> tuple[Terms, int]:
-    """The terms of a form without their common factor, and that factor, which has the sign of the first."""
+    """Divide the terms of a form by their common factor, which has the sign of the first; return both."""
     factor = math.gcd(*(coefficient for _, coefficient in line.terms))
     factor = factor if line.terms[0][1] > 0 else -factor
     return tuple((index, coefficient // factor) for index, coefficient in line.terms), factor
@@ -284,7 +284,7 @@ def _rank(forms: Sequence[Terms], used: list[int]) -> int:
 
 
 def _values(forms: Sequence[Terms], effects: Integers) -> Integers | None:
-    """The forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
+    """Return the forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
     sizes = totals(np.abs(effects))
     columns = [_line(Linear(form), effects, sizes) for form in forms]
     if any(column is None for column in columns):

@@ -36,13 +36,13 @@ class Bound:
         return not self.squares and self.constant == 0.0
 
     def times(self, factor: float) -> Bound:
-        """The bound times a number that is not negative."""
+        """Multiply the bound by a nonnegative number."""
         if factor == 0.0 or self.nothing:
             return NOTHING
         return Bound({i: factor * weight for i, weight in self.squares.items()}, factor * self.constant)
 
     def plus(self, *others: Bound) -> Bound:
-        """The sum of bounds."""
+        """Add bounds."""
         squares, constant = dict(self.squares), self.constant
         for other in others:
             for index, weight in other.squares.items():
@@ -76,7 +76,7 @@ class Part:
 
 
 def score_node(quantity: Quantity, middle: Sequence[int]) -> Node | None:
-    """f of a statistic f(U) - f(V), as a formula of U's m sums; None where it has no such form.
+    """Return f of a statistic f(U) - f(V), as a formula of U's m sums; None where it has no such form.
 
     `middle` has the sign of each sum at the midpoint. Where every sum of it that is positive stays so, the formula
     is the score: orders of n-grams without any are left out.
@@ -91,7 +91,7 @@ def score_node(quantity: Quantity, middle: Sequence[int]) -> Node | None:
 
 
 def _first(node: Node, half: int) -> Node | None:
-    """The parts that are about the first `half` of the sums; None where some part is about both halves."""
+    """Return the parts over the first `half` of the sums; None where some part involves both halves."""
     parts = node.parts if isinstance(node, Sum) else (node,)
     kept: list[Node] = []
     for part in parts:
@@ -108,7 +108,7 @@ def _first(node: Node, half: int) -> Node | None:
 
 
 def _bleu(middle: Sequence[int]) -> Node | None:
-    """100 exp(min(0, 1 - ref / sys) + mean of the logarithms of c_n / t_n); None where an order has no match."""
+    """Return 100 exp(min(0, 1 - ref / sys) + mean of log(c_n / t_n)); None where an order has no match."""
     if min(middle) <= 0:
         return None
     logarithms = [
@@ -122,7 +122,7 @@ def _bleu(middle: Sequence[int]) -> Node | None:
 
 
 def _chrf(score: Chrf, middle: Sequence[int]) -> Node | None:
-    """100 (1 + beta^2) / (beta^2 / recall + 1 / precision), both means over the orders that there are."""
+    """Return 100 (1 + beta^2) / (beta^2 / recall + 1 / precision), both means over the existing orders."""
     n, factor = score.orders, score.beta**2
     used = [k for k in range(n) if middle[k] > 0 and middle[n + k] > 0]
     if not used:
@@ -157,11 +157,11 @@ class Arithmetic:
         self._reaches = reaches
 
     def linear(self, middle: float, slope: Reals) -> Part:
-        """middle + slope . s, `middle` and `slope` each rounded once from what they stand for."""
+        """Return middle + slope . s, `middle` and `slope` each rounded once."""
         return self._part(middle, slope, np.abs(slope), rounded=abs(middle))
 
     def add(self, parts: Sequence[Part]) -> Part:
-        """The sum of parts; what is relative to one of several slopes becomes absolute."""
+        """Add parts; errors relative to one of several slopes become absolute."""
         moving = [part for part in parts if not part.constant]
         middle = math.fsum(part.middle for part in parts)
         slope = np.sum([part.slope for part in parts], axis=0)
@@ -173,7 +173,7 @@ class Arithmetic:
         return self._part(middle, slope, sizes, even, relative, rest, rounded=abs(middle))
 
     def scale(self, part: Part, factor: float) -> Part:
-        """factor * part, the factor rounded once from what it stands for."""
+        """Return factor * part, the factor rounded once."""
         size = abs(factor)
         return self._part(
             factor * part.middle,
@@ -207,7 +207,7 @@ class Arithmetic:
         return self._part(middle, slope, sizes, even, NOTHING, rest, rounded=abs(middle))
 
     def _constant_times(self, one: Part, other: Part) -> Part:
-        """A product of which one factor is the same under every swap, but for the error of its value."""
+        """Multiply by a factor that no swap changes, except for the error of its value."""
         scaled, off = self.scale(other, one.middle), self._top(one.even)
         far = abs(other.middle) + self._top(other.even)
         even = scaled.even.plus(Bound({}, off * far))
@@ -293,12 +293,12 @@ class Arithmetic:
         return self.add([y, self._below_zero(difference)])
 
     def _sign(self, x: Part) -> float:
-        """Of x wherever s may be; 0 where that is not known."""
+        """Return the sign of x for all s; 0 where unknown."""
         reaches_to = self._odd(x) + self._top(x.even)
         return 0.0 if reaches_to > abs(x.middle) else math.copysign(1.0, x.middle)
 
     def _below_zero(self, x: Part) -> Part:
-        """min(0, x) as a share of x, with an error of the first order where s may cross the corner."""
+        """Return min(0, x) as a share of x, with a first-order error where s may cross the corner."""
         a, most, far = x.middle, self._odd(x), self._top(x.even)
         beyond = 0.5 * max(most - (abs(a) - far), 0.0)
         corner = 0.5 * (abs(a) + far)
@@ -321,7 +321,7 @@ class Arithmetic:
         rest: Bound = NOTHING,
         rounded: float = 0.0,
     ) -> Part:
-        """A part whose middle was rounded by a few units of `rounded`, and whose slope is a sum of terms of `sizes`."""
+        """Return a part whose middle is rounded by a few units of `rounded`, and whose slope sums terms of `sizes`."""
         lost = _ROUNDED * float(sizes @ self._reaches.spread.most) * (1.0 + self._top(relative))
         index = self._reaches.index(slope)
         reach = self._reaches.of(index) if slope.any() else 0.0
@@ -339,7 +339,7 @@ class Arithmetic:
         return top
 
     def _odd_error(self, x: Part) -> Bound:
-        """Of |D - l . s|."""
+        """Return the bound of |D - l . s|."""
         return x.relative.times(x.reach).plus(x.rest)
 
     def _odd(self, x: Part) -> float:
@@ -347,7 +347,7 @@ class Arithmetic:
         return x.reach * (1.0 + self._top(x.relative)) + self._top(x.rest)
 
     def _square(self, x: Part, most: float) -> Bound:
-        """Of D**2; (u + v)**2 <= (1 + k) u**2 + (1 + 1 / k) v**2 for any k."""
+        """Return the bound of D**2; (u + v)**2 <= (1 + k) u**2 + (1 + 1 / k) v**2 for any k."""
         rest = self._top(x.rest)
         if x.reach == 0.0:
             return x.rest.times(most)
@@ -356,7 +356,7 @@ class Arithmetic:
         return line.plus(x.rest.times(rest + x.reach))
 
     def _product_of_odd(self, x: Part, y: Part, most_x: float, most_y: float) -> Bound:
-        """Of |D_x D_y|."""
+        """Return the bound of |D_x D_y|."""
         if most_x == 0.0 or most_y == 0.0:
             return NOTHING
         balance = most_y / most_x
@@ -398,7 +398,7 @@ class Midpoint:
     lines: dict[int, tuple[float, Reals]] = field(default_factory=dict)
 
     def remainder(self, log_odds: float, strip: Strip | None = None) -> Remainder | None:
-        """The bounds where each event has the probability exp(-log_odds), in a strip; None where there are none."""
+        """Return the bounds, with probability exp(-log_odds) per event, in a strip; None where there are none."""
         reaches = Reaches(self.spread, log_odds, strip)
         try:
             with np.errstate(all="ignore"):
@@ -471,7 +471,7 @@ class _Walk:
         return self._call(node)
 
     def _line(self, node: Linear) -> tuple[float, Reals]:
-        """Its value at the midpoint, and its coefficients, each rounded once."""
+        """Return the value at the midpoint and the coefficients, each rounded once."""
         middle = Fraction(node.constant) + Fraction(sum(c * self._twice[i] for i, c in node.terms), 2)
         slope = np.zeros(len(self._twice))
         for index, coefficient in node.terms:

@@ -1,8 +1,8 @@
-"""Runs dealt anew between the systems: what a difference of means or pass rates becomes when runs are exchanged.
+"""Differences of means or pass rates when the runs of an item are reassigned between the systems.
 
-The null is that an item's n_i runs of U and m_i runs of V are independent draws of one law. Each of the C(n_i + m_i, n_i) ways
-to deal them is equally likely, independently between items (Mantel & Haenszel 1959; van Elteren 1960). With one run each it is
-the paired test, with one item the two-sample permutation test.
+Under the null, an item's n_i runs of U and m_i runs of V are independent draws of one law. All C(n_i + m_i, n_i)
+ways to assign them are equally likely, independently between items (Mantel & Haenszel 1959; van Elteren 1960). With
+one run each this is the paired test, with one item the two-sample permutation test.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NAMES = ("mean_difference", "sum_difference")
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are dealt together.
+    """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are reassigned together.
 
-    `observed` is S as observed, `differences`, shape (M,), what each unit adds to it. `score_u` and `score_v` are the
-    systems' means, sums or pass rates; `samples` says how many runs they had in all.
+    `observed` is the observed S, and `differences`, shape (M,), the contributions of the units. `score_u` and
+    `score_v` are the systems' means, sums or pass rates; `samples` are their total numbers of runs.
     """
 
     name: str
@@ -47,20 +47,20 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The runs of one system: integers end to end, how many each unit has, and what each run of a unit counts for."""
+    """The concatenated integer runs of one system, the number of runs of each unit, and the weight of a run by unit."""
 
     values: Whole
     lengths: Integers
     factors: Whole
 
     def totals(self) -> Whole:
-        """factor * sum of the runs of each unit, shape (M,)."""
+        """Return factor * sum of the runs of each unit, shape (M,)."""
         starts = np.cumsum(self.lengths) - self.lengths
         return np.asarray(np.add.reduceat(self.values, starts) * self.factors)
 
 
 def reduce_runs(data: Scores, spec: StatisticSpec) -> Runs:
-    """The problem behind a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest."""
+    """Return the test of a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest."""
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
     if spec.name not in NAMES:
@@ -99,14 +99,14 @@ def _needs_means(name: str) -> InvalidTest:
 
 
 def _scale(data: Scores, spec: StatisticSpec) -> Fraction:
-    """What the sum of the weighted items is multiplied by."""
+    """Return the factor of the sum of the weighted items."""
     if spec.name == "sum_difference":
         return Fraction(1) if data.weights is None else data.weights.unit
     return Fraction(1, len(data.u) if data.weights is None else sum(data.weights.values.tolist()))
 
 
 def _values(data: Scores, spec: StatisticSpec) -> tuple[list[Whole], Fraction]:
-    """All runs of U and of V as integers, and their unit."""
+    """Return all runs of U and of V as integers, and their unit."""
     unit = unit_of(spec.parameters.get("unit"))
     if unit is not None:
         return [multiples(data.u, unit, "/u"), multiples(data.v, unit, "/v")], unit
@@ -115,7 +115,7 @@ def _values(data: Scores, spec: StatisticSpec) -> tuple[list[Whole], Fraction]:
 
 
 def _side(values: Whole, lengths: Integers, factors: Whole, weights: Whole | None) -> _Side:
-    """The runs times the weights of their items; in 64 bits where all sums fit."""
+    """Multiply the runs by the weights of their items; int64 where all sums fit."""
     size = exact_total(np.abs(values)) * int(factors.max()) * (1 if weights is None else int(weights.max()))
     kind = np.int64 if size < MAX_INTEGER else object
     counted: Whole = values.astype(kind)
@@ -125,12 +125,12 @@ def _side(values: Whole, lengths: Integers, factors: Whole, weights: Whole | Non
 
 
 def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
-    """The runs of units: run r of all items of a cluster is one run, of which the values are added."""
+    """Merge the runs of clusters: run r of all items of a cluster becomes one run, the sum of their values."""
     codes, clusters = data.pairing.clusters, data.pairing.n_clusters
     if codes is None or clusters is None:
         return u, v
     require_same_length(len(data.u), len(codes), "/clusters", ("The data", "clusters"))
-    found = []
+    sides = []
     for side in (u, v):
         lengths = np.zeros(clusters, dtype=np.int64)
         lengths[codes] = side.lengths
@@ -148,12 +148,12 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
         values = sum_by_cluster(side.values, places, int(lengths.sum()))
         member = np.zeros(clusters, dtype=np.int64)
         member[codes] = np.arange(len(codes))
-        found.append(_Side(values, lengths, side.factors[member]))
-    return found[0], found[1]
+        sides.append(_Side(values, lengths, side.factors[member]))
+    return sides[0], sides[1]
 
 
 def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
-    """The distinct laws of the units, and how many units have each."""
+    """Yield the distinct laws of the units, and their numbers of units."""
     sizes = np.stack([u.lengths, v.lengths], axis=1)
     starts_u, starts_v = np.cumsum(u.lengths) - u.lengths, np.cumsum(v.lengths) - v.lengths
     for n, m in np.unique(sizes, axis=0).tolist():
@@ -166,7 +166,7 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
             axis=1,
         )
         runs.sort(axis=1)
-        # What all runs of a unit have in common cancels where U's runs count for as much in all as V's.
+        # A constant in all runs of a unit cancels where U's runs have the same total weight as V's.
         alike = u.factors[at] * n == v.factors[at] * m
         runs = runs - np.where(alike, runs[:, 0], 0)[:, None]
         groups = Counter(
@@ -177,12 +177,12 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
 
 
 def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
-    """pass@k and pass^k of every item: how many of its runs are right is hypergeometric (Chen et al. 2021, section 2.1)."""
-    asked, k = str(spec.parameters["repeats"]), spec.parameters.get("k")
+    """Return the test of pass@k or pass^k; right runs are hypergeometric (Chen et al. 2021, section 2.1)."""
+    rule, k = str(spec.parameters["repeats"]), spec.parameters.get("k")
     if data.pairing.clusters is not None:
-        detail = f"With {marked('repeats', asked)} runs are exchanged item by item: leave clusters out."
+        detail = f"With {marked('repeats', rule)} runs are exchanged item by item: leave clusters out."
         raise InvalidTest.at("/clusters", "exchange_needs_means", detail)
-    require_right_or_wrong((data.u, data.v), asked)
+    require_right_or_wrong((data.u, data.v), rule)
     lengths = [lengths_of(side) for side in (data.u, data.v)]
     if k is None:
         differ = lengths[0] != lengths[1]
@@ -200,13 +200,13 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
     ways = {size: math.comb(size, k or size) for sizes in lengths for size in np.unique(sizes).tolist()}
     common = math.lcm(*ways.values())
     scores = {
-        (size, c): common // ways[size] * passing(size, c, k or size, asked)
+        (size, c): common // ways[size] * passing(size, c, k or size, rule)
         for size in ways
         for c in range(size + 1)
     }
     weights = [1] * len(data.u) if data.weights is None else data.weights.values.tolist()
     columns = [sizes.tolist() for sizes in (*lengths, *passed)]
-    own = [
+    totals = [
         [w * scores[size, c] for w, size, c in zip(weights, sizes, counts, strict=True)]
         for sizes, counts in ((columns[0], columns[2]), (columns[1], columns[3]))
     ]
@@ -224,12 +224,12 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         for (n, m, total, w), count in groups.items()
     )
     unit = Fraction(right) * _scale(data, spec) / common
-    differences = np.array(own[0], dtype=object) - np.array(own[1], dtype=object)
-    return _problem(data, spec, laws, differences, unit, (unit * sum(own[0]), unit * sum(own[1])))
+    differences = np.array(totals[0], dtype=object) - np.array(totals[1], dtype=object)
+    return _problem(data, spec, laws, differences, unit, (unit * sum(totals[0]), unit * sum(totals[1])))
 
 
 def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -> dict[int, int]:
-    """Numbers of right runs that U may have, those of equal difference together, and the ways to them."""
+    """Merge the possible numbers of right runs of U by their difference, with the ways to reach them."""
     first: dict[int, int] = {}
     ways: dict[int, int] = {}
     for c, number in right_or_wrong(total, n + m, n).items():
@@ -238,9 +238,9 @@ def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -
     return ways
 
 
-def passing(runs: int, right: int, k: int, asked: str) -> int:
-    """Of C(runs, k) draws of k runs, how many have any right one, or all of them right."""
-    if asked == "all":
+def passing(runs: int, right: int, k: int, rule: str) -> int:
+    """Count the draws of k runs, of C(runs, k), with any or with all of them right."""
+    if rule == "all":
         return math.comb(right, k)
     return math.comb(runs, k) - math.comb(runs - right, k)
 

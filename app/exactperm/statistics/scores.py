@@ -66,7 +66,7 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
 
 
 def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive:
-    """The difference of means or sums, weighted or not, of scores with one number per item on a lattice."""
+    """Return the difference of means or sums, weighted or not, of scores with one number per item on a lattice."""
     (u, v), weights, pairing = lattice.columns, data.weights, data.pairing
     mean, sizes = spec.name == "mean_difference", None
     if weights is None:
@@ -104,7 +104,7 @@ def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive
 
 
 def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> Fraction | None:
-    """`Additive.all_right` of single items scored 1 or 0, or 100 or 0; None for any other scores."""
+    """Return `Additive.all_right` of single items scored 1 or 0, or 100 or 0; None for other scores."""
     most = max(int(column.max()) for column in columns) * unit.numerator
     if most and all(most != right * unit.denominator for right in _RIGHT):
         return None
@@ -118,7 +118,7 @@ def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> 
 
 
 def signed_ranks(difference: Whole, zero_method: str) -> tuple[Integers, int]:
-    """Doubled midranks of |difference| with its signs, shape (N,); and what `zsplit` splits between both sides.
+    """Return doubled, signed midranks of |difference|, shape (N,), and the part that `zsplit` splits in two.
 
     W+ - W- of Wilcoxon's signed ranks is half of their sum, exact with ties and zeros. `zero_method` has SciPy's meaning: `wilcox`
     leaves zero differences out of the ranking, `pratt` ranks them and drops their ranks, `zsplit` splits their ranks.
@@ -131,7 +131,7 @@ def signed_ranks(difference: Whole, zero_method: str) -> tuple[Integers, int]:
 
 
 def doubled_midranks(values: Whole | Reals) -> Integers:
-    """Twice the average ranks (1-based) of `values`, ties sharing theirs; shape (N,)."""
+    """Return twice the average ranks (1-based) of `values`, equal for ties; shape (N,)."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((2 * last - counts + 1)[where], dtype=np.int64)
@@ -154,7 +154,7 @@ class PairedBinary:
 
 
 def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
-    """The counts when every item is right or wrong, each by itself; None for anything else, or with clusters."""
+    """Return the counts when every item is right or wrong; None for anything else, or with clusters."""
     if data.pairing.clusters is not None:
         return None
     if isinstance(data, Scores):
@@ -173,7 +173,7 @@ def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
 
 
 def binary_of(problem: Additive) -> PairedBinary | None:
-    """The counts of an additive problem whose every unit is a single item, right or wrong; None for any other."""
+    """Return the counts of an additive problem whose units are single items, right or wrong; None for any other."""
     if problem.all_right is None:
         return None
     stay = problem.stay
@@ -251,7 +251,7 @@ def _q_of(parameters: Mapping[str, Any]) -> Fraction:
 
 
 def place_of(q: Fraction, count: int, interpolation: str) -> tuple[int, Fraction]:
-    """(place, share) of the q-th quantile of `count` values, as `numpy.quantile` has them, q taken as a fraction.
+    """Return (place, share) of the q-th quantile of `count` values, as in `numpy.quantile`, with q as a fraction.
 
     inverted_cdf is the ceil(count q)-th smallest value; linear lies (count - 1) q steps above the smallest (Hyndman & Fan
     1996, *The American Statistician* 50, definitions 1 and 7).
@@ -263,7 +263,7 @@ def place_of(q: Fraction, count: int, interpolation: str) -> tuple[int, Fraction
 
 
 def quantile(values: Whole, place: int, share: Fraction) -> Fraction:
-    """The quantile of integers, shape (N,)."""
+    """Return the quantile of integers, shape (N,)."""
     ordered = np.sort(values)
     low = int(ordered[place - 1])
     return low + share * (int(ordered[place]) - low) if share else Fraction(low)
@@ -284,7 +284,7 @@ def quantile_signs(problem: Quantiles) -> Integers:
 
 
 def shifted_quantiles(problem: Quantiles, difference: Fraction) -> Quantiles:
-    """The test of the hypothesis that the difference is `difference`: U's values less it, as quantiles shift with all values.
+    """Return the test of the difference `difference`: U's values less it, as quantiles shift with all values.
 
     The shift model is that of `shifted`.
     """
@@ -310,7 +310,7 @@ class NotShiftableError(ValueError):
 
 
 def shifted(problem: Additive, difference: Fraction) -> Additive:
-    """The test of the hypothesis that the statistic's true value is `difference`.
+    """Return the test of the hypothesis that the statistic's true value is `difference`.
 
     Under the shift model U = V + constant, the effects less their shares of the constant are exchangeable in
     sign, so that the paired-permutation test of them is exact (Lehmann 1975, *Nonparametrics*, section 2.5 on

@@ -81,13 +81,13 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternati
 
 
 def peaks_of(stay: Integers, swap: Integers) -> list[int]:
-    """A bound on |x_i| under any assignment, shape (k,)."""
+    """Return a bound on |x_i| under any assignment, shape (k,)."""
     largest = np.maximum(np.abs(stay), np.abs(swap))
     return [int(total) for total in largest.sum(axis=0).tolist()]
 
 
 def _sample(stay: Integers, swap: Integers, most: int) -> Integers:
-    """Sums under random assignments, shape (P, k): of at most 64 groups of units, each swapped as a whole."""
+    """Sample sums under random assignments, shape (P, k), of at most 64 groups of units swapped as a whole."""
     units, width = stay.shape
     groups = min(units, _GROUPS)
     count = min(_MOST_STATES, most, max(_LEAST_STATES, _ENTRIES // (groups * width)))
@@ -102,7 +102,7 @@ def _sample(stay: Integers, swap: Integers, most: int) -> Integers:
 
 
 def _each(decisions: Decisions, states: Integers, cost: StateCost) -> float:
-    """Nanoseconds for a state that the filter leaves open: one precision, or all where a state does not tell."""
+    """Predict the nanoseconds of a state that the filter leaves open: one precision, or all where unknown."""
     if cost.exact is not None:
         return cost.exact
     climbs = 0
@@ -116,7 +116,7 @@ def _each(decisions: Decisions, states: Integers, cost: StateCost) -> float:
 
 
 def _valued(decisions: Decisions, states: Integers, cost: StateCost) -> float:
-    """Nanoseconds for the exact value of a state that has no double."""
+    """Predict the nanoseconds of the exact value of a state without a double."""
     if cost.exact is not None or not len(states):
         return cost.undecided + _FRACTION_NS
     return _each(decisions, states, cost)
@@ -139,7 +139,7 @@ class Range:
 
 
 def range_of(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
-    """The range of the formula where the k sums lie between `low` and `high`, shape (M,) each."""
+    """Return the range of the formula where the k sums lie between `low` and `high`, shape (M,) each."""
     with np.errstate(all="ignore"):
         result = _visit(node, low, high)
     shape = np.broadcast_shapes(*(column.shape for column in low))
@@ -166,7 +166,7 @@ def _visit(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
 
 
 def _wider(low: Reals, high: Reals) -> Range:
-    """Rounded outwards; NaN becomes the whole line."""
+    """Round outwards; NaN becomes the whole line."""
     low, high = low - (_WIDER * np.abs(low) + _TINY), high + (_WIDER * np.abs(high) + _TINY)
     return Range(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
@@ -242,7 +242,7 @@ class FunctionOf:
     quantity: Quantity
 
     def values(self, sums: Sequence[Integers]) -> Reals:
-        """t where the k `sums` broadcast against each other: finite doubles, 0 where t is undefined.
+        """Return t where the k `sums` broadcast against each other: finite doubles, 0 where t is undefined.
 
         Where terms cancel, the doubles nearest to the exact values: of one state, of a few, and of those that may be the
         least or the greatest one.
@@ -263,7 +263,7 @@ class FunctionOf:
         return values if np.isfinite(values).all() else np.asarray(np.nan_to_num(values, copy=False))
 
     def _cancelled(self, sums: Sequence[Integers], result: Approximation, values: Reals) -> NDArray[np.bool_]:
-        """Where the error may show in the first digits, and exact values are worth their time."""
+        """Mark where the error may show in the first digits, and exact values are worth their time."""
         if values.size == 1:
             return np.asarray(np.full(values.shape, bool(result.error.any())))
         if not isinstance(self.quantity, Formula):
@@ -286,7 +286,7 @@ class FunctionOf:
         return isinstance(self.quantity, Formula) and self.quantity.constant
 
     def _doubles(self, states: Integers) -> list[float]:
-        """The doubles nearest to the exact values, 0 where there is none."""
+        """Return the doubles nearest to the exact values, 0 where there is none."""
         result = self.quantity.ratios(states, 1)
         if result is None:
             return [nearest(self.quantity, row) or 0.0 for row in states.tolist()]
@@ -294,7 +294,7 @@ class FunctionOf:
         return [as_float(Fraction(above, below)) if below else 0.0 for above, below in pairs]
 
     def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """Where the sums have no value (x/0, the logarithm of zero); of their common shape."""
+        """Mark where the sums have no value (x/0, the logarithm of zero), in their common shape."""
         result = self.quantity.approximate(sums)
         none = np.zeros(result.value.shape, dtype=bool)
         if result.undefined is not None:
@@ -305,11 +305,11 @@ class FunctionOf:
         return none
 
     def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
-        """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
+        """Price a state in the test of `stay` against `swap`, shape (N, k) each, from the data."""
         return price_of(self.quantity, stay, swap, side)
 
     def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
-        """Where the k `sums` are at least as extreme as `observed`, shape (k,), ties decided exactly; of their common shape.
+        """Mark where the k `sums` are at least as extreme as `observed`, shape (k,); ties are exact.
 
         greater: t >= t0; less: t <= t0; two-sided: |t| >= |t0|.
         """
@@ -323,9 +323,9 @@ class FunctionOf:
         allowance_ns: float,
         observed: Integers | None = None,
     ) -> Deciding:
-        """`extreme` for the observed sums of `stay`, or for others, with at most so much exact work in all its calls.
+        """Return `extreme` for the observed sums of `stay`, or for others, with limited exact work in all its calls.
 
-        Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.
+        Decisions are cached from call to call, and raise PlanTooLarge when the work exceeds the limit.
         """
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
         sums = stay.sum(axis=0) if observed is None else observed
@@ -333,7 +333,7 @@ class FunctionOf:
         return Deciding(self, decisions)
 
     def extreme_by(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """`extreme` by decisions that remember what they have worked out."""
+        """Decide `extreme` by cached decisions."""
         shape = np.broadcast_shapes(*(column.shape for column in sums))
         if decisions.target is None or self._constant:
             return np.ones(shape, dtype=bool)
@@ -354,9 +354,9 @@ class FunctionOf:
     def settled(
         self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(certainly extreme, certainly not) for boxes of states, each sum between `low` and `high`, shape (M,).
+        """Return (certainly extreme, certainly not) for boxes of states, each sum between `low` and `high`, shape (M,).
 
-        Both are False where the range of the formula over the box does not tell.
+        Both are False where the range of the formula over the box does not decide.
         """
         nothing = np.zeros(len(low[0]), dtype=bool)
         target = exact_value(self.quantity, observed.tolist())
@@ -403,17 +403,17 @@ class Deciding:
         return self.decisions.met_undefined
 
     def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """Where sums that broadcast against each other are at least as extreme as the observed ones."""
+        """Mark where sums that broadcast against each other are at least as extreme as the observed ones."""
         return self.function.extreme_by(self.decisions, sums)
 
 
 def _rows(sums: Sequence[Integers], where: NDArray[np.bool_]) -> Integers:
-    """The states at the marked places, shape (P, k)."""
+    """Return the states at the marked positions, shape (P, k)."""
     return np.stack([np.broadcast_to(column, where.shape)[where] for column in sums], axis=1)
 
 
 def _along(column: Integers, chosen: slice, dimensions: int) -> Integers:
-    """The part of a broadcast column on a slice of the first axis."""
+    """Slice a broadcast column along the first axis."""
     varies = column.ndim == dimensions and column.shape[0] > 1
     return column[chosen] if varies else column
 
@@ -427,7 +427,7 @@ def score_of(quantity: Quantity, row: Sequence[int]) -> Fraction | float | None:
 
 
 def values_of(function: FunctionOf, sums: Sequence[Integers]) -> Reals:
-    """The statistic's values where the `sums` broadcast against each other; raises InvalidTest where one is too large."""
+    """Return the statistic's values where the `sums` broadcast against each other; refuse one that is too large."""
     values = np.asarray(function.values(sums))
     if values.size and float(np.abs(values).max()) > LARGEST:
         raise too_large("/statistic", "under some assignment of the items")

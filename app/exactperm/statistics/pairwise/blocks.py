@@ -16,11 +16,11 @@ from ...engine.lattice import Integers
 from .kernels import Gold, midranks_by_group
 from .order import Placed
 
-# The most items of a group for which differences of twice the ranks stay within 127.
+# The largest group whose differences of doubled ranks stay within 127.
 MOST = 64
 # Groups of at most this many items share a block; smaller ones leave places empty.
 _WIDTHS = (4, 8, 12, 16, 24, 32, 48, MOST)
-# Pairs of a block, which should stay in the cache.
+# Pairs of a block, few enough for the cache.
 _PAIRS = 1 << 18
 
 Bytes = NDArray[np.int8]
@@ -37,7 +37,7 @@ class Facts:
     event: Bytes
 
     def along(self, axis: int) -> Facts:
-        """With one more axis."""
+        """Insert an axis."""
         return Facts(*(np.expand_dims(fact, axis) for fact in (self.rank, self.doubled, self.event)))
 
 
@@ -50,12 +50,12 @@ class Pairs:
     tied: Bytes | None = None
 
     def only(self, counted: NDArray[np.bool_]) -> Pairs:
-        """Nothing of the others."""
+        """Set the values of uncounted pairs to 0."""
         below, above = (worth * counted for worth in (self.below, self.above))
         return Pairs(below, above, None if self.tied is None else self.tied * counted)
 
     def summed(self, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> NDArray[np.int16]:
-        """Over the first axis, for values that are below x_i, or above it."""
+        """Sum over the first axis, for values below x_i, or above it."""
         worth = self.below * below.view(np.int8)
         worth += self.above * above.view(np.int8)
         if self.tied is not None:
@@ -63,62 +63,62 @@ class Pairs:
         return np.asarray(worth.sum(axis=0, dtype=np.int16))
 
 
-# Of the facts of y and of those of i.
+# Maps the facts of y and those of i to values of pairs.
 Worth = Callable[[Facts, Facts], Pairs]
 
 
-def auc(other: Facts, own: Facts) -> Pairs:
-    """2 [x_i > y] + [x_i = y] for a positive i and a negative y, and the reverse."""
-    return _halves((1 - other.event) * own.event, other.event * (1 - own.event))
+def auc(other: Facts, item: Facts) -> Pairs:
+    """Return 2 [x_i > y] + [x_i = y] for a positive i and a negative y, and the reverse."""
+    return _halves((1 - other.event) * item.event, other.event * (1 - item.event))
 
 
-def concordance(other: Facts, own: Facts) -> Pairs:
-    """The same for an event y before i, and the reverse for an event i before y."""
-    later = (other.rank > own.rank).view(np.int8)
-    earlier = (other.rank < own.rank).view(np.int8)
-    return _halves(earlier * other.event, later * own.event)
+def concordance(other: Facts, item: Facts) -> Pairs:
+    """Return the values of `auc` for an event y before i, and the reverse for an event i before y."""
+    later = (other.rank > item.rank).view(np.int8)
+    earlier = (other.rank < item.rank).view(np.int8)
+    return _halves(earlier * other.event, later * item.event)
 
 
 def _halves(better: Bytes, worse: Bytes) -> Pairs:
-    """Pairs of which i should have the larger value, or the smaller one."""
+    """Return the pairs in which i should have the larger value, or the smaller one."""
     signed = better - worse
     return Pairs(signed, -signed, better + worse)
 
 
-def kendall(other: Facts, own: Facts) -> Pairs:
+def kendall(other: Facts, item: Facts) -> Pairs:
     """sgn(x_i - y) sgn(g_i - g_y)."""
-    sign = (own.rank > other.rank).view(np.int8) - (own.rank < other.rank).view(np.int8)
+    sign = (item.rank > other.rank).view(np.int8) - (item.rank < other.rank).view(np.int8)
     return Pairs(sign, -sign)
 
 
-def pairwise_accuracy(other: Facts, own: Facts) -> Pairs:
-    """1 where x_i and y are in the order of gold, or tie where gold does."""
-    tied = (other.rank == own.rank).view(np.int8)
+def pairwise_accuracy(other: Facts, item: Facts) -> Pairs:
+    """Return 1 where x_i and y are in the order of gold, or tie where gold does."""
+    tied = (other.rank == item.rank).view(np.int8)
     below, above = (
-        (one > two).view(np.int8) for one, two in ((own.rank, other.rank), (other.rank, own.rank))
+        (first > second).view(np.int8) for first, second in ((item.rank, other.rank), (other.rank, item.rank))
     )
     return Pairs(below - tied, above - tied, tied)
 
 
-def spearman(other: Facts, own: Facts) -> Pairs:
-    """(G_i - G_y) sgn(x_i - y), with G twice the mid-ranks of gold."""
-    apart = own.doubled - other.doubled
+def spearman(other: Facts, item: Facts) -> Pairs:
+    """Return (G_i - G_y) sgn(x_i - y), with G twice the mid-ranks of gold."""
+    apart = item.doubled - other.doubled
     return Pairs(apart, -apart)
 
 
 def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """Each item of each system against the values of each pool in its group; shape (pools, systems, n).
+    """Sum each item of each system against the values of each pool in its group; shape (pools, systems, n).
 
-    No group has more than MOST items. An item is compared with its own place as well.
+    No group has more than MOST items. An item is compared with itself as well.
     """
-    # From 2 to 2 MOST, so that less the middle they are bytes.
+    # They range from 2 to 2 MOST, so that they fit bytes after subtracting the middle.
     rank, doubled = gold.rank.astype(np.int8), (midranks_by_group(gold) - MOST).astype(np.int8)
     event = np.zeros_like(rank) if gold.event is None else gold.event.view(np.int8)
     codes = [pool.code.astype(np.int32) for pool in pools]
     bounds = [(system.below.astype(np.int32), system.upto.astype(np.int32)) for system in systems]
     sums = np.zeros((len(pools), len(systems), len(rank)), dtype=np.int64)
     for at, filled in _blocks(gold):
-        # Along the first axis the items that are summed over, then those they are summed for, then the groups.
+        # The axes: items to sum over, items to sum for, groups.
         facts = Facts(rank[at], doubled[at], event[at])
         pairs = pairs_of(facts.along(1), facts.along(0)).only(filled[:, None])
         for own, (below, upto) in zip(sums.swapaxes(0, 1), bounds, strict=True):
@@ -130,7 +130,7 @@ def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...
 
 
 def _blocks(gold: Gold) -> Iterator[tuple[Integers, NDArray[np.bool_]]]:
-    """Return positions of items, shape (places, groups), and which places are filled; each item is in one block."""
+    """Yield positions of items, shape (places, groups), and which places are filled; each item is in one block."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups)
     first = np.cumsum(sizes) - sizes
     order = np.argsort(gold.group, kind="stable")

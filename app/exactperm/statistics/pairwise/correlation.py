@@ -1,9 +1,9 @@
-"""Rank correlations whose denominators move with the swaps: Spearman's rho, Kendall's tau-b and tau-c of tied scores.
+"""Rank correlations whose denominators change with the swaps: Spearman's rho, Kendall's tau-b and tau-c of tied scores.
 
-A system's value is the sum over terms of weight * N / R: N counts pairs as the kernels do, R = sqrt(D G) depends on gold and on
-which of the system's scores tie. N_U - N_V is linear in the swaps, and so is D_U - D_V, but for a little of rho's; D_U + D_V and
-N_U + N_V stay in narrow ranges. That decides on nearly all swaps by two products of matrices. On the others the counted ties
-decide, as every R is at least as large as |N| (Cauchy & Schwarz for rho and tau-b), and last N_U + N_V.
+A system's value is the sum over terms of weight * N / R: N counts pairs as the kernels do, R = sqrt(D G) depends on
+gold and on which of the system's scores tie. N_U - N_V is linear in the swaps, and nearly so is D_U - D_V; D_U + D_V
+and N_U + N_V stay in narrow ranges. This decides nearly all swaps by two matrix products. Counted ties decide the
+others, as every R is at least |N| (Cauchy & Schwarz for rho and tau-b), and finally N_U + N_V.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .tie_counts import States, Swaps, TieCounts
 
 # A filter in doubles leaves values this near to the observed one to exact decisions.
 _NEAR = 1e-9
-# The number of swaps that give the means and predict the work of others, drawn with a seed that no request can have.
+# The number of swaps for the means and for predicting work, and their seed, which no request can have.
 _TRIED, _SEED = 64, 1 << 100
-# Of up to so many swaps the sums are looked at, as long as these are so many coins.
+# Limits on the swaps whose sums are examined: their number, and their coins.
 _SUMMED, _COINS = 1_024, 1 << 22
-# A product of matrices has about so many units where groups are smaller, and all have no more cells for an item than these.
+# Units of a matrix product, about, where groups are smaller, and the largest number of cells of all per item.
 _UNITS_OF_A_PRODUCT, _MOST_CELLS = 16, 16
 # Sums of sixteenths below this are exact in single precision.
 _SINGLE = 1 << 20
@@ -71,16 +71,16 @@ class Correlation(TieCounts):
     def by_unit(self) -> Reals:
         """Return the contribution of each unit to the numerators, with the weights of its groups; shape (M,)."""
         units = self.items if self.clusters is None else self.clusters
-        found = np.zeros(units)
+        totals = np.zeros(units)
         group = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        np.add.at(found, self.unit, self.effects / self._most[group])
-        return found
+        np.add.at(totals, self.unit, self.effects / self._most[group])
+        return totals
 
     @property
     def _most(self) -> Reals:
         """Return the largest numerator of each group, up to a factor; the same for all groups that are added."""
-        own = self.sizes.astype(np.float64) ** self._power
-        return own if len(self.weights) == len(own) else np.ones(len(own))
+        sizes = self.sizes.astype(np.float64) ** self._power
+        return sizes if len(self.weights) == len(sizes) else np.ones(len(sizes))
 
     @cached_property
     def function(self) -> FunctionOf:
@@ -114,12 +114,12 @@ class Correlation(TieCounts):
 
     @cached_property
     def observed(self) -> list[int]:
-        """The sums as observed."""
+        """The observed sums."""
         each = np.zeros((1, len(self.u)), dtype=bool)
         return [int(column[0]) for column in self.sums(self.states(each), self.both(each))]
 
     def _score(self, system: int) -> float:
-        """A system's value."""
+        """Return a system's value."""
         sums = list(self.observed)
         for term in range(len(self.weights)):
             sums[4 * term + 2 * (1 - system)] = 0
@@ -138,12 +138,12 @@ class Correlation(TieCounts):
 
     @cached_property
     def difference(self) -> float:
-        """t as observed."""
+        """The observed t."""
         return float(self.function.values([np.array([x]) for x in self.observed])[0])
 
     @cached_property
     def sign(self) -> int:
-        """The sign of t as observed, exactly."""
+        """The exact sign of the observed t."""
         mirrored = [np.array([self.observed[4 * (k // 4) + (k + 2) % 4]]) for k in range(len(self.observed))]
         start = np.array(self.observed)
         up = bool(self.function.extreme(mirrored, start, "less").all())
@@ -175,14 +175,14 @@ class Correlation(TieCounts):
 
     @cached_property
     def _sums(self) -> _Sums | None:
-        """None of tau_c, whose denominators count distinct values, and where clusters meet too many groups."""
+        """The linear part; None for tau_c, with denominators of distinct values, and where clusters span many groups."""
         if self.measure == "tau_c":
             return None
         k, n, power = len(self.sizes), self.sizes, self._power
         group = np.repeat(np.arange(k), n)
         moving = self.u != self.v
         width = int(self.cells[-1])
-        # Of a cell's P values c are U's: |2 c - P| is at most `come`, and odd as it is.
+        # Of a cell's P values c are U's: |2 c - P| is at most `come`, and of the same parity.
         come = np.bincount(np.concatenate([self.u[moving], self.v[moving]]), minlength=width)
         held, squares = self._pooled, np.stack([come * come, come % 2])
         if power == 2:
@@ -227,7 +227,7 @@ class Correlation(TieCounts):
 
     @cached_property
     def _both_between(self) -> Reals:
-        """N_U + N_V of each term is between these, shape (2, terms)."""
+        """Bounds of N_U + N_V of each term, shape (2, terms)."""
         pairs = self._pairs
         most = np.where(pairs.most < 0, np.inf, pairs.most)
         return self._by_term(np.stack([pairs.base - most, pairs.base + most]))
@@ -272,7 +272,7 @@ class Correlation(TieCounts):
         return self._compared((means[0] + slopes[0]) @ weights, (means[1] + slopes[1]) @ weights, side)
 
     def _both_by_apart(self, apart: Reals, most_u: Reals, most_v: Reals) -> tuple[Reals, Reals]:
-        """N_U + N_V of each term is between these where N_U - N_V and the largest |N_U| and |N_V| are known, shape (P, terms)."""
+        """Bound N_U + N_V of each term, shape (P, terms), from N_U - N_V and the largest |N_U| and |N_V|."""
         low, high = self._both_between
         return (
             np.maximum(np.maximum(-2.0 * most_u - apart, -2.0 * most_v + apart), low),
@@ -280,13 +280,13 @@ class Correlation(TieCounts):
         )
 
     def _decided(self, states: States, side: Alternative) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(certainly extreme, certainly not) where N_U + N_V is not known, shape (P,) each."""
+        """Return (certainly extreme, certainly not) where N_U + N_V is unknown, shape (P,) each."""
         return self._compared(*self._range(states), side)
 
     def _compared(
         self, low: Reals, high: Reals, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The same for bounds of t."""
+        """Return (certainly extreme, certainly not) from bounds of t."""
         aim = self.difference
         if side == "two-sided":
             ends = np.abs(low), np.abs(high)
@@ -301,9 +301,7 @@ class Correlation(TieCounts):
         return self.swapped(next(random_swaps(self.swapping[0], _TRIED, _TRIED, _SEED)))
 
     def undecided(self, side: Alternative) -> tuple[float, float]:
-        """Return the shares of swaps whose ties are counted, and that need N_U + N_V: largest where the systems' ties
-        differ most.
-        """
+        """Return the shares of swaps whose ties are counted, and that need N_U + N_V."""
         count = self.swapping[0]
         tried = max(min(_SUMMED, _COINS // max(count, 1)), _TRIED)
         left = []
@@ -320,7 +318,7 @@ class Correlation(TieCounts):
         return counted, counted * (open_ + 0.5) / (len(few) + 0.5)
 
     def _range(self, states: States, both: Integers | None = None) -> tuple[Reals, Reals]:
-        """Bounds of t, up to rounding, where N_U + N_V (`both`) is not known, and where it is; shape (P,) each."""
+        """Bound t, up to rounding, where N_U + N_V (`both`) is unknown or known; shape (P,) each."""
         apart = self._by_term(states.apart)
         bounds, roots = [], []
         for below in (states.below_u, states.below_v):
@@ -354,20 +352,20 @@ class Correlation(TieCounts):
         return np.where(root > 0.0, root, 1.0), root * (1.0 + 1e-12)
 
     def _roots_of(self, below: Reals) -> Reals:
-        """R of D of each term, shape (..., terms)."""
+        """Return R for the D of each term, shape (..., terms)."""
         gold = np.array([float(max(g, 1)) for g in self._gold_of_terms])
         return np.asarray(np.sqrt(below * gold) / float(self._factor))
 
     def values(self, swaps: Swaps) -> Reals:
-        """t of swaps of the units of `swapping`, shape (P, units); shape (P,)."""
+        """Return t, shape (P,), for swaps of the units of `swapping`, shape (P, units)."""
         each = self.swapped(swaps)
         return self.function.values(self.sums(self.states(each), self.both(each)))
 
     def line(self, spread: int) -> tuple[Integers, Fraction]:
-        """(effects of the units of `swapping`, their unit): the sum of signs times effects that nearly is t.
+        """Return (effects of the units of `swapping`, their unit) whose sum with signs is nearly t.
 
-        With R = sqrt(D G), t = (N_U - N_V) (1 / R_U + 1 / R_V) / 2 + (N_U + N_V) (1 / R_U - 1 / R_V) / 2 for each term, of which the means
-        of D and N_U + N_V are those of a few swaps, and the change of D is that of cells which are half full. The standard
+        With R = sqrt(D G), t = (N_U - N_V) (1 / R_U + 1 / R_V) / 2 + (N_U + N_V) (1 / R_U - 1 / R_V) / 2 for each term,
+        with the means of D and N_U + N_V from a few swaps, and the change of D from half-full cells. The standard
         deviation is about `spread` steps.
         """
         states, group = self.states(self._pilot), np.repeat(np.arange(len(self.sizes)), self.sizes)
@@ -392,35 +390,41 @@ class Correlation(TieCounts):
 
 
 def joined(problems: Sequence[Correlation]) -> Correlation:
-    """The mean of a correlation over data sets."""
-    cells, starts = [int(one.cells[-1]) for one in problems], [int(one.starts[-1]) for one in problems]
-    groups = [len(one.sizes) for one in problems]
+    """Return the mean of a correlation over data sets."""
+    cells, starts = (
+        [int(problem.cells[-1]) for problem in problems],
+        [int(problem.starts[-1]) for problem in problems],
+    )
+    groups = [len(problem.sizes) for problem in problems]
 
     def numbered(columns: Iterable[Integers], sizes: Sequence[int]) -> Integers:
-        """Columns of numbers end to end, each counted on from those before it."""
+        """Concatenate columns of codes, each offset by the sizes of those before."""
         before = np.cumsum([0, *sizes[:-1]])
         return np.concatenate([column + first for column, first in zip(columns, before, strict=True)])
 
     origin = np.zeros(1, dtype=np.int64)
-    clustered = any(one.clusters is not None for one in problems)
+    clustered = any(problem.clusters is not None for problem in problems)
     return replace(
         problems[0],
-        u=numbered((one.u for one in problems), cells),
-        v=numbered((one.v for one in problems), cells),
-        cells=np.concatenate([origin, numbered((one.cells[1:] for one in problems), cells)]),
-        starts=np.concatenate([origin, numbered((one.starts[1:] for one in problems), starts)]),
+        u=numbered((problem.u for problem in problems), cells),
+        v=numbered((problem.v for problem in problems), cells),
+        cells=np.concatenate([origin, numbered((problem.cells[1:] for problem in problems), cells)]),
+        starts=np.concatenate([origin, numbered((problem.starts[1:] for problem in problems), starts)]),
         gold=Gold(
-            numbered((one.gold.group for one in problems), groups),
+            numbered((problem.gold.group for problem in problems), groups),
             sum(groups),
-            np.concatenate([one.gold.rank for one in problems]),
+            np.concatenate([problem.gold.rank for problem in problems]),
         ),
-        effects=np.concatenate([one.effects for one in problems]),
-        unit=numbered((one.unit for one in problems), [int(one.unit.max(initial=0)) + 1 for one in problems]),
-        fixed=np.concatenate([one.fixed for one in problems]),
-        term=numbered((one.term for one in problems), [len(one.weights) for one in problems]),
-        weights=tuple(weight / len(problems) for one in problems for weight in one.weights),
-        items=sum(one.items for one in problems),
-        clusters=sum(one.items if one.clusters is None else one.clusters for one in problems)
+        effects=np.concatenate([problem.effects for problem in problems]),
+        unit=numbered(
+            (problem.unit for problem in problems),
+            [int(problem.unit.max(initial=0)) + 1 for problem in problems],
+        ),
+        fixed=np.concatenate([problem.fixed for problem in problems]),
+        term=numbered((problem.term for problem in problems), [len(problem.weights) for problem in problems]),
+        weights=tuple(weight / len(problems) for problem in problems for weight in problem.weights),
+        items=sum(problem.items for problem in problems),
+        clusters=sum(problem.items if problem.clusters is None else problem.clusters for problem in problems)
         if clustered
         else None,
     )

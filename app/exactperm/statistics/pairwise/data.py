@@ -49,7 +49,7 @@ def gold_of(data: Predictions, spec: StatisticSpec) -> Gold:
 
 
 def _dense(group: Integers, order: Integers) -> Integers:
-    """Dense ranks from 0 within each group, shape (n,)."""
+    """Return dense ranks from 0 within each group, shape (n,)."""
     width = int(order.max(initial=0)) + 1
     values, where = np.unique(group * width + order, return_inverse=True)
     first = np.searchsorted(values, group * width, side="left")
@@ -77,7 +77,7 @@ def _positive(gold: Any, spec: StatisticSpec) -> np.ndarray[tuple[int], np.dtype
 
 
 def _same(label: object, positive: object) -> bool:
-    """Nothing is converted: 1 and "1" are different labels. Numbers of an array may be 1.0."""
+    """Compare labels without conversion: 1 and "1" differ. Numbers of an array may be 1.0."""
     return label == positive and isinstance(label, str) == isinstance(positive, str)
 
 

@@ -1,8 +1,8 @@
 """Kernel sums of every item's value against the values of all others, one statistic at a time.
 
-Each function takes a `Pool` (the values that items are compared with), the items' bounds in it, and gives for each
-item H_i(x), the sum over the pool of the kernel with x in the place of item i, times a number that makes it an
-integer. The item's own values in the pool change H_i(u_i) and H_i(v_i) alike.
+Each function takes the systems of a `Pool` (the values that items are compared with) and the items, and returns H_i(x)
+for each item: the sum over the pool of the kernel with x in place of item i, times a factor that makes it an integer.
+The item's values in the pool change H_i(u_i) and H_i(v_i) equally.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Indices = NDArray[np.int32]
 def prefix_counts(points: Integers, prefixes: Integers, bounds: Integers) -> tuple[Integers, Integers]:
     """Count the points among the first `prefixes` that are less than a bound, and those equal to it.
 
-    `points` are non-negative integers, shape (m,); `prefixes` has shape (k, n) with values in 0..m, and `bounds`
-    shape (n,), non-negative integers. Both results have shape (k, n), up to a number for each column that is the same
-    in all rows: only differences of two rows mean something. O((m + k n) log(max)).
+    `points` are non-negative integers, shape (m,); `prefixes` has shape (k, n) with values in 0..m, and `bounds` shape
+    (n,), non-negative integers. Both results have shape (k, n), up to a constant for each column: only differences of
+    two rows are meaningful. O((m + k n) log(max)).
     """
     bits = max(int(points.max(initial=0)), int(bounds.max(initial=0)), 1).bit_length()
     rest, at = points.astype(np.int32), prefixes.astype(np.int32)
     less: Indices = np.zeros(at.shape, dtype=np.int32)
     for level in range(bits - 1, -1, -1):
-        one = (rest >> level) & 1 == 1
+        set_bits = (rest >> level) & 1 == 1
         zeros: Indices = np.zeros(len(rest) + 1, dtype=np.int32)
-        np.cumsum(~one, out=zeros[1:], dtype=np.int32)
+        np.cumsum(~set_bits, out=zeros[1:], dtype=np.int32)
         below = zeros[at]
         upper = (bounds >> level) & 1 == 1
         less += np.where(upper, below, 0)
         at = np.where(upper, zeros[-1] + at - below, below)
-        rest = np.concatenate([rest[~one], rest[one]])
+        rest = np.concatenate([rest[~set_bits], rest[set_bits]])
     return less.astype(np.int64), at.astype(np.int64)
 
 
@@ -56,7 +56,7 @@ class Gold:
     event: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
 
     def take(self, at: Integers) -> Gold:
-        """Of the items at these positions, all or none of each group."""
+        """Select the items at these positions, all or none of each group."""
         event = None if self.event is None else self.event[at]
         return Gold(self.group[at], self.n_groups, self.rank[at], event)
 
@@ -71,7 +71,7 @@ class Pool:
 
     @classmethod
     def of(cls, systems: tuple[Placed, ...], gold: Gold, only: Integers | None = None) -> Pool:
-        """The values of some systems, of the items at the positions `only`, or of all."""
+        """Pool the values of some systems, of the items at the positions `only`, or of all."""
         kept = np.arange(len(gold.group)) if only is None else only
         width = max(int(system.upto.max(initial=0)) for system in systems) + 1
         key = np.concatenate([gold.group[kept] * width + system.code[kept] for system in systems])
@@ -93,7 +93,7 @@ Kernel = Callable[[tuple[Placed, ...], tuple[Placed, ...], Gold], Integers]
 
 
 def auc(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """2 [x_i > y] + [x_i = y] over the negative y for a positive i, and the reverse; shape (k, n)."""
+    """Sum 2 [x_i > y] + [x_i = y] over the negative y for a positive i, and the reverse; shape (k, n)."""
     assert gold.event is not None
     worth = np.zeros((len(systems), len(gold.group)), dtype=np.int64)
     for side in (True, False):
@@ -106,7 +106,7 @@ def auc(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) ->
 
 
 def concordance(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """2 [x_i > y] + [x_i = y] over the events before i; the reverse over all that come after i, if i had its event."""
+    """Sum 2 [x_i > y] + [x_i = y] over the events before i; the reverse over all after i, if i had its event."""
     assert gold.event is not None
     everyone, events = np.arange(len(gold.group)), np.flatnonzero(gold.event)
     worth = np.zeros((len(systems), len(everyone)), dtype=np.int64)
@@ -123,7 +123,7 @@ def concordance(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: 
 
 
 def kendall(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """sgn(x_i - y) sgn(g_i - g_y) over the pool."""
+    """Sum sgn(x_i - y) sgn(g_i - g_y) over the pool."""
     at = np.arange(len(gold.group))
     counts = _Counts.of(Pool.of(pool_of, gold), systems, gold, at)
 
@@ -138,7 +138,7 @@ def kendall(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold
 
 
 def pairwise_accuracy(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """1 where x_i and y are in the order of gold, or tie where gold does, over the pool."""
+    """Count the y of the pool that are in the order of gold with x_i, or tie where gold does."""
     at = np.arange(len(gold.group))
     counts = _Counts.of(Pool.of(pool_of, gold), systems, gold, at)
     rows = []
@@ -150,7 +150,7 @@ def pairwise_accuracy(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], 
 
 
 def spearman(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
-    """(G_i - G_y) sgn(x_i - y) over the pool, with G twice the mid-ranks of gold within the group."""
+    """Sum (G_i - G_y) sgn(x_i - y) over the pool, with G twice the mid-ranks of gold within the group."""
     doubled = midranks_by_group(gold)
     kept = Pool.of(pool_of, Gold(gold.group, gold.n_groups, doubled))
     start, end, *bounds = kept.prefixes(systems, gold.group, np.arange(len(gold.group)))
@@ -163,7 +163,7 @@ def spearman(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gol
 
 
 def midranks_by_group(gold: Gold) -> Integers:
-    """Twice the mid-ranks of gold within each group, from 2; shape (n,)."""
+    """Return twice the mid-ranks of gold within each group, from 2; shape (n,)."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups)
     before = np.cumsum(sizes) - sizes
     width = int(gold.rank.max(initial=0)) + 1
@@ -181,7 +181,7 @@ class _Counts:
 
     @classmethod
     def of(cls, pool: Pool, systems: tuple[Placed, ...], gold: Gold, at: Integers) -> _Counts:
-        """For the items at the positions `at`."""
+        """Count for the items at the positions `at`."""
         prefixes = pool.prefixes(systems, gold.group, at)
         below, same = prefix_counts(pool.rank, prefixes, gold.rank[at])
         return cls(prefixes - prefixes[0], below - below[0], same - same[0])
@@ -191,13 +191,13 @@ class _Counts:
         return 2 + 2 * row, 3 + 2 * row
 
     def less(self, row: int) -> Integers:
-        """Values of items with less gold."""
+        """Count the values of items with less gold."""
         return np.asarray(self.below[row])
 
     def equal(self, row: int) -> Integers:
-        """Values of items with the same gold."""
+        """Count the values of items with the same gold."""
         return np.asarray(self.same[row])
 
     def more(self, row: int) -> Integers:
-        """Values of items with more gold."""
+        """Count the values of items with more gold."""
         return np.asarray(self.prefixes[row] - self.below[row] - self.same[row])

@@ -20,7 +20,7 @@ from ..scores import doubled_midranks
 
 
 def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
-    """(unit, the columns in units), shape (n,) each: int64 up to 2**59 in size, or Python integers."""
+    """Return (unit, the columns in units), shape (n,) each: int64 up to 2**59 in size, or Python integers."""
     if all(column.dtype == np.int64 for column in columns):
         if all(_largest(column) <= MAX_INTEGER for column in columns):
             return Fraction(1), tuple(column.astype(np.int64) for column in columns)
@@ -43,7 +43,7 @@ def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
 
 
 def _largest(column: Column) -> int:
-    """The largest size of integers; Python integers, as |-2**63| has no int64."""
+    """Return the largest absolute value as a Python integer, since |-2**63| does not fit int64."""
     return max(-int(column.min()), int(column.max())) if len(column) else 0
 
 
@@ -63,12 +63,12 @@ class Placed:
     upto: Integers
 
     def take(self, at: Integers) -> Placed:
-        """Of the items at these positions."""
+        """Select the items at these positions."""
         return Placed(self.code[at], self.below[at], self.upto[at])
 
 
 def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed, Placed]:
-    """Both systems' values, shape (n,) each, in one order; epsilon is in units of the scale.
+    """Place both systems' values, shape (n,) each, in one order; epsilon is in units of the scale.
 
     Raises InvalidTest where a system cannot be put on the scale.
     """
@@ -84,12 +84,12 @@ def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed,
 
 
 def _on_ranks(doubled: Integers, within: int) -> Placed:
-    """Integers from 2 to 2 n, which are their own codes."""
+    """Place integers from 2 to 2 n, which serve as codes."""
     return Placed(doubled, np.maximum(doubled - within, 0), doubled + within + 1)
 
 
 def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Placed, Placed]:
-    """Values at most `within` apart tie. Doubles are passed only with 0."""
+    """Place values, with ties up to `within` apart; doubles come only with 0."""
     values, where = np.unique(np.concatenate([u, v]), return_inverse=True)
     code = where.reshape(-1).astype(np.int64)
     below, upto = code, code + 1
@@ -120,23 +120,23 @@ class _Centred:
 
 
 def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Placed, Placed]:
-    """`Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
+    """Place both systems on standardized scales; raises InvalidTest at /u or /v where all values are equal."""
     n = len(u)
     _, columns = as_printed(u, v)
-    one, other = (
+    first, second = (
         _centred(np.asarray(column, dtype=object), pointer)
         for column, pointer in zip(columns, ("/u", "/v"), strict=True)
     )
-    keys = np.concatenate([_keys(one, other.squares), _keys(other, one.squares)])
+    keys = np.concatenate([_keys(first, second.squares), _keys(second, first.squares)])
     _, where = np.unique(keys, return_inverse=True)
     code = where.reshape(-1).astype(np.int64)
     codes = code[:n], code[n:]
     if epsilon == 0:
         return Placed(codes[0], codes[0], codes[0] + 1), Placed(codes[1], codes[1], codes[1] + 1)
-    order = tuple(_Sorted.of(system, own) for system, own in zip((one, other), codes, strict=True))
+    order = tuple(_Sorted.of(system, each) for system, each in zip((first, second), codes, strict=True))
     return (
-        _window(one, codes[0], order[0], order[1], (one.squares, other.squares), epsilon),
-        _window(other, codes[1], order[1], order[0], (other.squares, one.squares), epsilon),
+        _window(first, codes[0], order[0], order[1], (first.squares, second.squares), epsilon),
+        _window(second, codes[1], order[1], order[0], (second.squares, first.squares), epsilon),
     )
 
 
@@ -150,7 +150,7 @@ def _centred(column: Wide, pointer: str) -> _Centred:
 
 
 def _keys(system: _Centred, squares: int) -> Wide:
-    """sgn(X) X^2 times the other system's sum of squares."""
+    """Return sgn(X) X^2 times the other system's sum of squares."""
     return np.asarray(system.values * np.abs(system.values) * squares, dtype=object)
 
 
@@ -163,7 +163,7 @@ class _Sorted:
 
     @classmethod
     def of(cls, system: _Centred, codes: Integers) -> _Sorted:
-        """Sorted by code, which is by value."""
+        """Sort by code, and so by value."""
         order = np.argsort(codes, kind="stable")
         return cls(system.values[order], codes[order])
 
@@ -225,9 +225,9 @@ def sign_of(x: int, p: int, y: int, q: int, z: int) -> int:
 
 
 def _sign_of_two(x: int, p: int, y: int, q: int) -> int:
-    """The sign of x sqrt(p) + y sqrt(q)."""
-    one, other = _sign(x) * x * x * p, _sign(y) * y * y * q
-    return _sign(one + other)
+    """Return the sign of x sqrt(p) + y sqrt(q)."""
+    first, second = _sign(x) * x * x * p, _sign(y) * y * y * q
+    return _sign(first + second)
 
 
 def _sign(x: int) -> int:

@@ -45,7 +45,7 @@ class Worth(NamedTuple):
 
 
 def worth_of(kernel: Kernel, pairs_of: blocks.Worth, u: Placed, v: Placed, gold: Gold) -> Worth:
-    """`kernel` and `pairs_of` are two forms of one statistic."""
+    """Compute the `Worth` of a statistic from its two forms, `kernel` and `pairs_of`."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups)
     small = (sizes <= blocks.MOST)[gold.group]
     if small.all():
@@ -56,8 +56,8 @@ def worth_of(kernel: Kernel, pairs_of: blocks.Worth, u: Placed, v: Placed, gold:
     for at in (np.flatnonzero(small), np.flatnonzero(~small)):
         some = (u.take(at), v.take(at), gold.take(at))
         part = _in_blocks(pairs_of, *some) if small[at[0]] else _counted(kernel, *some)
-        for column, found in zip(columns, part, strict=True):
-            column[at] = found
+        for column, values in zip(columns, part, strict=True):
+            column[at] = values
     return Worth(*columns)
 
 
@@ -102,9 +102,9 @@ def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive | Correl
 
 def correlation_of(data: Predictions, spec: StatisticSpec) -> Correlation:
     """Return a rank correlation as a function of the swaps, even where it is one sum; raises InvalidTest."""
-    found = _reduced(data, spec, as_sum=False)
-    assert isinstance(found, Correlation)
-    return found
+    problem = _reduced(data, spec, as_sum=False)
+    assert isinstance(problem, Correlation)
+    return problem
 
 
 def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additive | Correlation:
@@ -121,9 +121,9 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
         raise InvalidTest.at("/gold", "no_comparable_pair", _NO_PAIR[spec.name])
     average = str(parameters.get("group_average") or "mean")
     measure = measure_of(spec)
-    of_u, of_v, *own = worth_of(definition.kernel, definition.pairs, u, v, gold)
+    of_u, of_v, *diagonals = worth_of(definition.kernel, definition.pairs, u, v, gold)
     effects = np.where(counted[gold.group], of_u - of_v, 0)
-    totals = [_by_group(column - definition.self_pair, gold) for column in own]
+    totals = [_by_group(column - definition.self_pair, gold) for column in diagonals]
     moved = zip(_by_group(effects, gold), *totals, sizes, strict=True)
     if any(effect != first - second for effect, first, second, size in moved if size):
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
@@ -137,10 +137,10 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
             raise InvalidTest.at("/statistic/group_average", "not_available", detail)
         fixed = str(parameters.get("scale") or definition.scale) == "ranks" and _untied(u) and _untied(v)
         problem = _correlation(data, spec, measure, (u, v), gold, effects, counted, average, fixed=fixed)
-        found = problem.constant_divisors() if as_sum else None
-        if found is None:
+        divisors_and_factor = problem.constant_divisors() if as_sum else None
+        if divisors_and_factor is None:
             return problem
-        divisors, factor = found
+        divisors, factor = divisors_and_factor
         at = iter(divisors)
         whole = [next(at) if size else Fraction(0) for size in sizes]
     weights, unit = _weights(whole, average, len(effects))
@@ -248,7 +248,7 @@ def epsilon_of(given: object) -> Fraction:
 
 
 def _by_group(values: Integers, gold: Gold) -> list[int]:
-    """Exact sums in each group; in halves, which cannot overflow."""
+    """Sum exactly in each group, in halves, which cannot overflow."""
     high, low = (np.zeros(gold.n_groups, dtype=np.int64) for _ in range(2))
     np.add.at(high, gold.group, values >> 32)
     np.add.at(low, gold.group, values & 0xFFFFFFFF)
@@ -276,7 +276,7 @@ def _whole(name: str, gold: Gold) -> list[int]:
 
 
 def _comparable(gold: Gold) -> list[int]:
-    """The pairs of a concordance in each group: each event with all that come after it."""
+    """Count the pairs of a concordance in each group: each event with all after it."""
     assert gold.event is not None
     width = len(gold.rank) + 1
     order = np.sort(gold.group * width + gold.rank)

@@ -19,11 +19,11 @@ from ...engine.lattice import Integers
 from .kernels import Gold, kendall, midranks_by_group
 from .order import Placed
 
-# A group of more items is counted swap by swap: a table of all its pairs would take 64 MB.
+# Larger groups are counted swap by swap, because a table of all pairs would take 64 MB.
 _MOST_IN_A_TABLE = 4_000
 # The bits of an irrational root: it scales t and its scores, and does not affect decisions.
 _ROOT_BITS = 128
-# Values whose ties are counted at once: this many stay in the cache.
+# Values whose ties are counted at once, few enough for the cache.
 _COUNTED_AT_ONCE = 1 << 18
 Swaps = NDArray[np.bool_]
 
@@ -51,7 +51,7 @@ class States:
 class _Pairs:
     """N_U + N_V = base + s' table s / 2 for signs s of a group's items, which differs from base by at most `most`.
 
-    Shape (k,) each; `most` is -1 of a group that is too large, and rho keeps no tables.
+    Shape (k,) each; `most` is -1 for a group that is too large, and rho keeps no tables.
     """
 
     base: Integers
@@ -59,23 +59,23 @@ class _Pairs:
     tables: dict[int, NDArray[np.float32]]
 
 
-def _apart(one: NDArray[np.int32], other: NDArray[np.int32], rows: slice) -> NDArray[np.int32]:
-    """Of each group all differences, of some items in `one`, shape (g, rows, n)."""
-    return np.asarray(one[:, rows, None] - other[:, None])
+def _apart(values: NDArray[np.int32], others: NDArray[np.int32], rows: slice) -> NDArray[np.int32]:
+    """Return all differences in each group of some rows of `values` from `others`, shape (g, rows, n)."""
+    return np.asarray(values[:, rows, None] - others[:, None])
 
 
-def _signs(one: NDArray[np.int32], other: NDArray[np.int32], rows: slice) -> NDArray[np.int8]:
-    return np.asarray(np.sign(_apart(one, other, rows)), dtype=np.int8)
+def _signs(values: NDArray[np.int32], others: NDArray[np.int32], rows: slice) -> NDArray[np.int8]:
+    return np.asarray(np.sign(_apart(values, others, rows)), dtype=np.int8)
 
 
 @dataclass(frozen=True)
 class TieCounts:
     """The scores of two systems by the cells that they tie in; items in the order of their groups, shape (N,).
 
-    `measure` is rho, tau_b or tau_c. `u` and `v` are cells, one for each distinct value of a group, ascending; `cells` and `starts`,
-    shape (k + 1,), are where each group's cells and items begin. `effects` are those of N_U - N_V; `unit` says with which unit
-    an item swaps. `fixed` groups have the denominator of no ties, whatever is swapped. `term` says which groups are added before they
-    are divided, `weights` how much each quotient counts.
+    `measure` is rho, tau_b or tau_c. `u` and `v` are cells, one for each distinct value of a group, ascending; `cells`
+    and `starts`, shape (k + 1,), are where each group's cells and items begin. `effects` are those of N_U - N_V; `unit`
+    is the unit with which an item swaps. `fixed` groups have the denominator without ties under every swap. `term` is
+    the quotient to which a group is added, and `weights` are those of the quotients.
     """
 
     name: str
@@ -95,7 +95,7 @@ class TieCounts:
 
     @cached_property
     def sizes(self) -> Integers:
-        """Items of each group, shape (k,)."""
+        """The number of items of each group, shape (k,)."""
         return np.diff(self.starts)
 
     @cached_property
@@ -122,16 +122,16 @@ class TieCounts:
 
     @cached_property
     def gold_below(self) -> list[int]:
-        """Of each group: pairs of unlike gold (twice) of tau_b, the same of cubes of rho, classes of tau_c."""
+        """For each group: twice the pairs of unlike gold for tau_b, the same in cubes for rho, classes for tau_c."""
         counts = [
             np.bincount(self.gold.rank[a:b]) for a, b in zip(self.starts, self.starts[1:], strict=False)
         ]
         if self.measure == "tau_c":
-            return [int(np.count_nonzero(own)) for own in counts]
+            return [int(np.count_nonzero(sizes)) for sizes in counts]
         power = self._power
         return [
-            int(own.sum()) ** power - int(own.sum()) - sum(t**power - t for t in own.tolist())
-            for own in counts
+            int(sizes.sum()) ** power - int(sizes.sum()) - sum(t**power - t for t in sizes.tolist())
+            for sizes in counts
         ]
 
     @property
@@ -203,12 +203,12 @@ class TieCounts:
         return np.asarray(kept[:, self.swapping[1]])
 
     def _parts(self, each: Swaps) -> Iterator[Swaps]:
-        """Swaps of items whose ties are counted at once."""
+        """Split swaps of items into parts whose ties are counted at once."""
         rows = max(_COUNTED_AT_ONCE // (len(self.u) + int(self.cells[-1])), 1)
         return (each[first : first + rows] for first in range(0, len(each), rows))
 
     def states(self, each: Swaps) -> States:
-        """Of swaps of items, shape (P, N)."""
+        """Return the states of swaps of items, shape (P, N)."""
         parts = [self._states(part) for part in self._parts(each)]
         return States(
             np.concatenate([part.apart for part in parts]),
@@ -230,8 +230,8 @@ class TieCounts:
         width = int(self.cells[-1])
         at = np.where(each, self.v, self.u) + width * np.arange(len(each))[:, None]
         shares = None if weights is None else np.broadcast_to(weights, each.shape).reshape(-1)
-        found = np.bincount(at.reshape(-1), shares, minlength=width * len(each)).reshape(len(each), width)
-        return np.asarray(found.astype(np.int64, copy=False))
+        counts = np.bincount(at.reshape(-1), shares, minlength=width * len(each)).reshape(len(each), width)
+        return np.asarray(counts.astype(np.int64, copy=False))
 
     def _below(self, counts: Integers) -> Integers:
         first, n = self.cells[:-1], self.sizes
@@ -245,21 +245,21 @@ class TieCounts:
         return np.asarray(n**self._power - n - np.where(self.fixed, 0, ties))
 
     def both(self, each: Swaps) -> Integers:
-        """N_U + N_V of each group, shape (P, k)."""
+        """Return N_U + N_V of each group, shape (P, k)."""
         if self.measure == "rho":
             return np.concatenate([self._both_of_rho(part) for part in self._parts(each)])
         return self._both_of_tau(each)
 
     def _both_of_rho(self, each: Swaps) -> Integers:
-        """2 sum_i G_i (values below x_i less those above), by counting in cells."""
+        """Return 2 sum_i G_i (values below x_i less those above), by counting in cells."""
         doubled = midranks_by_group(self.gold)
         counts, sums = self._counts(each), self._counts(each, doubled)
         all_sums = np.bincount(np.concatenate([self.u, self.v]), np.tile(doubled, 2), int(self.cells[-1]))
         total = np.zeros((len(each), len(self.sizes)), dtype=np.int64)
-        for own, weighed in ((counts, sums), (self._pooled - counts, all_sums.astype(np.int64) - sums)):
-            upto = np.cumsum(own, axis=1)
+        for held, weighed in ((counts, sums), (self._pooled - counts, all_sums.astype(np.int64) - sums)):
+            upto = np.cumsum(held, axis=1)
             before = self.starts[:-1]
-            sign = 2 * upto - own - np.repeat(2 * before + self.sizes, np.diff(self.cells))
+            sign = 2 * upto - held - np.repeat(2 * before + self.sizes, np.diff(self.cells))
             total += 2 * np.add.reduceat(weighed * sign, self.cells[:-1], axis=1)
         return total
 
@@ -277,9 +277,9 @@ class TieCounts:
 
     @cached_property
     def _pairs(self) -> _Pairs:
-        """The pairs of all groups that are not too large for it."""
+        """The pairs of all groups that are not too large."""
         k = len(self.sizes)
-        found = _Pairs(np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64), {})
+        pairs = _Pairs(np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64), {})
         rank = midranks_by_group(self.gold) if self.measure == "rho" else self.gold.rank
         for n in np.unique(self.sizes[self.sizes <= _MOST_IN_A_TABLE]).tolist():
             alike = np.flatnonzero(self.sizes == n)
@@ -295,15 +295,15 @@ class TieCounts:
                     like, unlike = (
                         _signs(u, one, rows) + _signs(v, other, rows) for one, other in ((u, v), (v, u))
                     )
-                    found.base[groups] += ((like + unlike) * order).sum(axis=(1, 2), dtype=np.int64)
+                    pairs.base[groups] += ((like + unlike) * order).sum(axis=(1, 2), dtype=np.int64)
                     table = (like - unlike) * order
-                    found.most[groups] += np.abs(table).sum(axis=(1, 2), dtype=np.int64)
+                    pairs.most[groups] += np.abs(table).sum(axis=(1, 2), dtype=np.int64)
                     if self.measure != "rho":
                         tables[:, rows] = table
                 if self.measure != "rho":
-                    found.tables.update(zip(groups.tolist(), tables, strict=True))
+                    pairs.tables.update(zip(groups.tolist(), tables, strict=True))
         known = self.sizes <= _MOST_IN_A_TABLE
-        return replace(found, base=found.base // 2, most=np.where(known, found.most // 2, -1))
+        return replace(pairs, base=pairs.base // 2, most=np.where(known, pairs.most // 2, -1))
 
     def _counted(self, swapped: NDArray[np.bool_], a: int, b: int) -> int:
         gold = self.gold.take(np.arange(a, b))
@@ -315,7 +315,7 @@ class TieCounts:
         return total
 
     def sums(self, states: States, both: Integers) -> list[Integers]:
-        """What `function` takes, k arrays of shape (P,)."""
+        """Return the arguments of `function`, k arrays of shape (P,)."""
         above = (both + states.apart) // 2, (both - states.apart) // 2
         below = states.below_u, states.below_v
         if self.measure == "tau_c":
@@ -324,8 +324,8 @@ class TieCounts:
             below = n * (below[0] - 1), n * (below[1] - 1)
         columns: list[Integers] = []
         for term in range(len(self.weights)):
-            own = self.term == term
+            groups = self.term == term
             for top, bottom in zip(above, below, strict=True):
                 # 0/0 is 0; so is 0/1, which needs no exact decision.
-                columns += [top[:, own].sum(axis=1), np.maximum(bottom[:, own].sum(axis=1), 1)]
+                columns += [top[:, groups].sum(axis=1), np.maximum(bottom[:, groups].sum(axis=1), 1)]
         return columns
