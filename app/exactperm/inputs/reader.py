@@ -24,7 +24,7 @@ from . import json_text
 from .alignment import BOUNDS, DEFAULT_RANGE
 from .columns import MAX_DECIMALS
 from .number_text import is_tiny, parsed
-from .options import CHOICES, CORRECTIONS, INTEGERS
+from .options import AUTO_SHARE, CHOICES, CORRECTIONS, INTEGERS, OptionValues
 from .quoting import escaped, quoted, some
 
 # A file in its role: its text, its lines, and pointers into it
@@ -197,14 +197,12 @@ def parsed_once(parse: Callable[Concatenate[Source, P], Parsed]) -> Callable[Con
 
 # Options
 
-OnMissingOutcome = Literal["error", "drop", "bounds", "zero"]
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
 
 DELIMITERS = {"comma": ",", "tab": "\t", "pipe": "|", "semicolon": ";", "blank": " "}
 DELIMITERS |= {sign: sign for sign in DELIMITERS.values()}
 DECIMAL_MARKS = ("point", "comma", ".", ",")
 MAX_COLUMN = 1_000
-AUTO_SHARE = "auto"  # of `correction`
 MAX_INFLATED_BYTES = 256 * 2**20
 MAX_ITEMS = 10_000_000
 
@@ -242,50 +240,9 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderOptions:
+class ReaderOptions(OptionValues):
     """Options of readers. An option that the format does not use is refused, not ignored. Raises InvalidTest at `/options/<name>`."""
 
-    statistic: str | None = None
-    metric: str | None = None  # the number of an item: a metric, a CoNLL-U column, a count
-    metric_u: str | None = None  # to compare two metrics of one log
-    metric_v: str | None = None
-    measure: str | None = None  # TREC
-    filter: str | None = None  # lm-evaluation-harness
-    filter_u: str | None = None
-    filter_v: str | None = None
-    task: str | None = None
-    path: str | None = None  # of the list of items in a JSON document: results.items
-    sheet: str | None = None  # of a workbook; any format may be in one
-    scorer: str | None = None  # Inspect
-    system_u: str | None = None  # the systems (or columns) to compare, of several in one file
-    system_v: str | None = None
-    id_column: str | None = None
-    score_column: str | None = None
-    system_column: str | None = None
-    delimiter: str | None = None
-    decimal: str | None = None  # the decimal mark: 0.5 or 0,5
-    gold_column: str | None = None  # labels, human scores, times
-    event_column: str | None = None
-    label_column: str | None = None  # people's labels beside a judge's scores: one column, or u's:v's
-    covariates: str | None = None  # columns between commas, each one or u's:v's
-    correction: str = AUTO_SHARE  # lambda of labels: a number, or auto
-    groups: str | None = None  # a column; for mt-metrics-eval segment, system or none
-    clusters: str | None = None  # document, call, or a column, field or metadata key
-    slices: str | None = None  # a column, field or metadata key
-    on_missing: OnMissingOutcome = "error"
-    on_mismatch: Literal["error", "drop", "keep"] = "error"
-    missing_range: str | None = None  # the range of missing outcomes, with on_missing bounds: "0,1"
-    decimals: int | None = None  # round scores to this number of decimals
-    items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
-    ner_mode: Literal["lenient", "strict"] = "lenient"  # strict: IOB2, IOBES or BILOU, as seqeval
-    scheme: Literal["BIO", "IOB2", "IOBES", "BILOU"] = "BIO"
-    token_column: int | None = None  # counted from one
-    tag_column: int | None = None
-    tag_column_gold: int | None = None
-    tag_column_u: int | None = None
-    tag_column_v: int | None = None
-    reduce_epochs: Literal["mean", "max", "none"] = "mean"
-    allow_incomplete: bool = False
     # Limits of the server, not options of the caller.
     max_inflated_bytes: int = MAX_INFLATED_BYTES
     max_items: int = MAX_ITEMS

@@ -28,8 +28,9 @@ from ..frame import Frame, named
 from ..json_records import labels_in_cell
 from ..names import find, is_one_of
 from ..number_text import NumberReader
+from ..options import OnMissingOutcome
 from ..quoting import quoted
-from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
+from ..reader import ReaderOptions, Reading, Source, choose, no_bounds
 from ..roles import Key, Side, keys_of, note_index, others_of, refuse_unknown_key
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, ManySystems, refuse_index, refuse_no_systems

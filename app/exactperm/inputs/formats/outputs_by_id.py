@@ -19,8 +19,9 @@ from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, PairedColumns, P
 from ..beside import LABELS, Placed, covariates_of, labels_of
 from ..json_records import SLICES
 from ..number_text import NumberReader
+from ..options import OnMissingOutcome
 from ..quoting import quoted
-from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
+from ..reader import Finding, ReaderOptions, Reading, Source, in_words, no_bounds
 from .roles import NAMED_APART, UNSURE, described, differing
 
 MEAN = StatisticSpec("mean_difference")
