@@ -46,6 +46,7 @@ class GateOptions(Options, total=False):
     policy: Policy
     margin: float
     higher_is_better: bool
+    fail_if_any_slice: bool
     against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]
     metrics: Sequence[str | Mapping[str, Any]]
@@ -95,6 +96,7 @@ def gate(
         test)`.
     options
         policy, margin (in the statistic's units), higher_is_better, on_inconclusive and alpha; and those of `test`.
+        `fail_if_any_slice`: one of `slices` that became worse fails the gate.
         `against` replaces `baseline` by several, by name; the candidate must fail none of them.
 
     Raises
