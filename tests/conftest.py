@@ -65,16 +65,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates() -> Iterator[None]:
-    """httpx reads the certificates of all authorities for each new client: more work than most of what is asked here."""
+    """httpx reads all certificates for each new client, which takes longer than most requests of the tests."""
     with mock.patch("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context)):
         yield
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests in one process: what its fixtures start, and what its oracles keep, is made once.
+    """Run the tests of a file in one process, so that its fixtures and oracles are made once.
 
-    All files with the page in a browser are one: they share a server.
+    All browser tests form one group, which shares a server.
     """
     if config.getvalue("dist") != "loadfile":
         return None

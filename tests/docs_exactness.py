@@ -1,8 +1,8 @@
-"""What is exact, bracketed or sampled, of each statistic: asked of the planner, on made-up data of usual sizes.
+"""Determine whether each statistic is exact, bracketed or sampled, by the planner, on artificial data of usual sizes.
 
-`docs/methods.md` has the table. A statistic follows from its entry in the registry, by the `data` it names; one with a kind
-of data of its own needs a row in `CASES`. A test here is planned as `POST /v1/plan` plans it, with the default budget;
-where the plan is to sample, it is run as planned, for the answer says whether the samples are controlled.
+`docs/methods.md` has the table. A statistic follows from the `data` of its entry in the registry; a new kind of data needs a row in
+`CASES`. Tests are planned as by `POST /v1/plan`, with the default budget; a plan to sample is run, as only the answer shows whether the
+samples are controlled.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +100,7 @@ def _counts(columns: Callable[[np.random.Generator, int, float], Columns]) -> Ca
 
 
 def _confused(generator: np.random.Generator, n: int, quality: float) -> Columns:
-    """A dozen parts of each item; the systems' gold differs, as it does where a system has spans of its own."""
+    """A dozen parts of each item; gold differs between the systems, as with spans."""
     tp, fp, fn, tn = generator.multinomial(12, (quality, 0.1, 0.5 - quality, 0.4), n).T
     return {
         "tp": tp,
@@ -178,7 +178,7 @@ _GIVEN: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic of some data, and what happens to it at each of SIZES, found out when it is asked for."""
+    """A statistic of some data, and its certainty at each of SIZES, computed on demand."""
 
     kind: TestKind
     statistic: str
@@ -205,7 +205,7 @@ def rows() -> Iterator[Row]:
 
 
 def outcome(data: Paired, spec: StatisticSpec) -> str:
-    """What the planner, and where it samples the answer, says of one test."""
+    """The certainty of one test by the planner, or by the answer if sampled."""
     plan = prepare(data, spec, _PLANNED, BUDGET).test.plan
     if plan.chosen.method == "bounds":
         asked = any(cost.exact and cost.fits(BUDGET) for cost in plan.others)
@@ -218,7 +218,7 @@ def outcome(data: Paired, spec: StatisticSpec) -> str:
 
 
 def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
-    """The statistic as it is asked, with each average; one of a positive class is of two classes."""
+    """The statistic with each average; one of a positive class has two classes."""
     names = {parameter.name for parameter in entry.parameters}
     given = (
         {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}

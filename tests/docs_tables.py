@@ -43,7 +43,7 @@ def settings() -> list[str]:
 
 
 def problem_types() -> list[str]:
-    """Problem types by status, with what to do about each."""
+    """Problem types by status, with the remedy for each."""
     rows = [
         _row(f"`{kind.code}`", str(kind.status), kind.title, kind.advice) for kind in problems.all_types()
     ]
@@ -93,7 +93,7 @@ def parameters() -> list[str]:
 
 
 def exactness() -> list[str]:
-    """What becomes of each statistic at several sizes; those of the same fate share a row."""
+    """The certainty of each statistic at several sizes; equal rows are merged."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for row in docs_exactness.rows():
         groups.setdefault((row.data, row.outcomes), []).append(row.statistic)
@@ -143,7 +143,7 @@ def options() -> list[str]:
 
 
 def tools() -> list[str]:
-    """Files of tools that are tested: what writes each, and which options it needs."""
+    """The tested files of tools: the source of each, and the options it needs."""
     rows = [
         _row(
             name,

@@ -24,7 +24,7 @@ def share(values: Sequence[Any], side: str = "two-sided", near: float = 0) -> Fr
 
 
 def signed_sums(effects: Iterable[Any]) -> list[Any]:
-    """The sums of all 2**n choices of signs, that of the effects as they are first."""
+    """The sums of all 2**n choices of signs, starting with the observed one."""
     sums = [Fraction(0)]
     for effect in effects:
         sums = [total for one in sums for total in (one + effect, one - effect)]
@@ -32,7 +32,7 @@ def signed_sums(effects: Iterable[Any]) -> list[Any]:
 
 
 def by_signs(u: Sequence[Any], v: Sequence[Any], side: str = "two-sided") -> Fraction:
-    """The p-value of a mean or sum of differences; numbers are what they print as."""
+    """The p-value of a mean or sum of differences, with numbers as printed."""
     return share(signed_sums(Fraction(str(a)) - Fraction(str(b)) for a, b in zip(u, v, strict=True)), side)
 
 

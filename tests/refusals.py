@@ -1,4 +1,4 @@
-"""What a refusal must say: the code and the pointer of its first flaw, and words of its text."""
+"""Check refusals: the code and the pointer of the first flaw, and words of the text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Settings with other values of what is fixed or derived: only tests choose those."""
+"""Settings with other values of fixed and derived limits, for tests only."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Files of evaluation tools, each in the form in which its tool writes it, with made-up values.
+"""Files of evaluation tools, each as its tool writes it, with made-up values.
 
 `source` names the repository and the path of what writes the file (or of one that it wrote), and `READ` the commit that was read;
 or a version that was run, or documentation. `tests/api/test_files_of_tools.py` sends each pair, and `docs/tools.md` has the table of them.

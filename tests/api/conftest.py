@@ -53,7 +53,7 @@ def running(settings: Settings) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """The service as it is by default, but for one worker."""
+    """The service with default settings, but one worker."""
     yield from running(Settings(workers=1, max_items=50_000, max_body_bytes=2_000_000))
 
 
@@ -79,7 +79,7 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
 
 
 def answer_to(response: httpx.Response) -> dict[str, Any]:
-    """The answer in JSON of what was answered."""
+    """The JSON of an answer."""
     assert response.status_code == 200, response.text[:1000]
     answer: dict[str, Any] = response.json()
     return answer

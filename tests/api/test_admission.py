@@ -1,4 +1,4 @@
-"""Who is let in, and what for: a share of the web process's time, a full queue, answers that nobody reads."""
+"""Test admission: the share of the web process's time, a full queue, and unread answers."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def counter(service: Service, name: str) -> float:
 
 
 def together(service: Service, bodies: list[dict[str, Any]]) -> list[str]:
-    """Send all bodies and, last, a probe; who was answered, in the order of the answers."""
+    """Send all bodies and then a probe; return the requests in the order of their answers."""
 
     async def scenario() -> list[str]:
         order: list[str] = []
@@ -110,7 +110,7 @@ def endless(seed: int) -> dict[str, Any]:
 
 
 async def fill(client: httpx.AsyncClient, executor: Executor) -> list[asyncio.Task[httpx.Response]]:
-    """So many endless tests that one runs and as many wait as may."""
+    """Send endless tests until one runs and the queue is full."""
     asked: list[asyncio.Task[httpx.Response]] = []
     async with asyncio.timeout(180.0):
         while executor.running < 1 or executor.queued < DEPTH:
@@ -181,7 +181,7 @@ LIMIT = 9_000_000
 
 
 class Client:
-    """Sends one request and takes no more than the head of its answer before it is told to."""
+    """A client that sends one request and reads only the head of the answer until allowed."""
 
     def __init__(self, service: Service, body: bytes = BODY) -> None:
         self.sizes: list[int] = []

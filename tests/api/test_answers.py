@@ -1,4 +1,4 @@
-"""What good requests get."""
+"""Test answers to valid requests."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Keys, origins, and what every response carries."""
+"""Test API keys, origins, and common headers of responses."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`POST /v1/batch`: each request has the bytes of its own endpoint, in its place; a bad one spoils no other."""
+"""Test `POST /v1/batch`: each request gets the bytes of its endpoint, in order; an invalid one does not affect others."""
 
 import gzip
 import json
@@ -60,7 +60,7 @@ def alone(service: Any, one: dict[str, Any]) -> Any:
 
 
 def same(value: Any) -> Any:
-    """An answer or a problem without what is of one sending of it."""
+    """An answer or a problem without members that differ between sendings."""
     return {name: member for name, member in value.items() if name not in {"runtime", "instance"}}
 
 
@@ -183,7 +183,7 @@ def test_answers_that_fill_the_room_are_refused_in_their_place(two_workers: Serv
 
 
 def test_a_list_of_costly_tests_asks_for_a_long_turn_once() -> None:
-    """What its bytes do not tell the plans do: it must not run in the lane of short calls."""
+    """The plans show what the size does not: the batch must not run among short calls."""
     asked: list[float] = []
 
     class Lane:
@@ -208,7 +208,7 @@ def test_a_list_of_costly_tests_asks_for_a_long_turn_once() -> None:
 
 
 class Planned:
-    """A control that adds up what is predicted."""
+    """A control that adds up predictions."""
 
     seconds = 0.0
 
@@ -246,7 +246,7 @@ SPACES = " " * 30_000_000
     ],
 )
 def test_megabytes_of_space_cost_next_to_nothing(text: str, media_type: str) -> None:
-    """They are some kilobytes of gzip; one character after the other took seconds of a worker."""
+    """These are a few kilobytes of gzip; processing them by character took seconds of a worker."""
     assert seconds_of((text % SPACES).encode(), media_type) < 0.6
 
 

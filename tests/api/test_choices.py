@@ -1,4 +1,4 @@
-"""A refusal offers its ways out, each of which mends what it says, and tells what a name that is none probably meant."""
+"""Test choices of refusals: each fixes the request, and unknown names are answered with similar ones."""
 
 import json
 import pickle

@@ -268,7 +268,7 @@ LONG = "id,system,score\n1,A,1\n1,B,0\n2,A,1\n2,B,1\n"
 
 
 def counted(first: int) -> str:
-    """A table whose column of ids has a name that is not known, and only counts the rows."""
+    """A table whose column of ids has an unknown name, and only counts the rows."""
     lines = WIDE.splitlines()[1:]
     return "zeile,A,B\n" + "".join(f"{first + row},{line[3:]}\n" for row, line in enumerate(lines))
 
@@ -309,7 +309,7 @@ def test_a_missing_choice_says_what_there_is_to_choose(service: Any) -> None:
 
 @pytest.fixture(scope="module")
 def boards() -> Iterator[Service]:
-    """A service of its own: large boards take the share of time that small requests of others are answered in."""
+    """Use a separate service: large boards use up the share of time of small requests."""
     yield from running(Settings(workers=1))
 
 

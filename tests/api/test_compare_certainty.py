@@ -1,4 +1,4 @@
-"""What is sampled or bracketed says so in every form of the answer, listed or not."""
+"""Test that sampled and bracketed p-values are marked in every representation, listed or not."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ def answer(service: Any, body: dict[str, Any], query: str = "") -> Any:
 
 
 def in_words(text: str) -> str:
-    """What a reader sees: no marks, one blank between words."""
+    """The visible text: no marks, one blank between words."""
     return " ".join(re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL).split())
 
 
@@ -114,7 +114,7 @@ DEEP = {
 @pytest.mark.parametrize("adjust", ["none", "holm"])
 @pytest.mark.parametrize("name", DEEP)
 def test_a_board_has_p_values_far_below_doubles_as_logarithms(service: Any, name: str, adjust: str) -> None:
-    """Of systems that are always right and always wrong only two of all 2 ** N assignments are as extreme; of medians more are."""
+    """For systems that are always right and always wrong, only two of all 2 ** N assignments are as extreme; for medians more are."""
     kind, u, v, statistic = DEEP[name]
     systems = {"a": u, "b": v, "c": v}
     body = {

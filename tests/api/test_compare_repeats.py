@@ -208,7 +208,7 @@ def test_an_item_by_its_id(service: Any) -> None:
 
 
 def test_means_of_samples_have_no_listed_null(service: Any) -> None:
-    """What cannot be had is refused, also when the reduced items could have it."""
+    """Unavailable options are refused, even if the reduced items would allow them."""
     assert (
         error_of(
             service.post(

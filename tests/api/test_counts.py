@@ -313,7 +313,7 @@ def test_a_bad_array_is_refused_by_its_row_and_column(
 
 
 def test_a_parameter_of_another_statistic_says_of_which(service: Any) -> None:
-    """A statistic whose name was forgotten is the first one, f1."""
+    """Without a name, the statistic is the first one, f1."""
     for statistic in ({"expression": "tp / fp"}, {"name": "f1", "expression": "tp / fp"}):
         said = problem(service.post(PATH, {"u": U, "v": V, "statistic": statistic}), 422)
         detail = said["errors"][0]["detail"]
@@ -354,7 +354,7 @@ def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service
 
 
 def test_larger_totals_of_a_system_of_a_board_warn(service: Any) -> None:
-    """A board warns as a test of two does: where it is on the items that both have, and who has more."""
+    """A board warns like a test of two: on the common items, with the system that has more."""
     once = {f"q{k}": {"correct": 1, "total": 1} for k in range(12)}
     tenfold = {f"q{k}": {"correct": 9, "total": 10} for k in range(14)}
     request = {"kind": "counts", "statistic": {"name": "accuracy"}, "on_missing": "pairwise"}

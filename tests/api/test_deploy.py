@@ -1,4 +1,4 @@
-"""The examples of a deployment name nothing that does not exist."""
+"""Test that deployment examples only name existing settings, metrics and paths."""
 
 import json
 import re
@@ -117,7 +117,7 @@ def time_to_end(variables: dict[str, str]) -> float:
 
 
 def memory_of(variables: dict[str, str]) -> float:
-    """What docs/scaling.md says: of the workers, of the bodies that wait, of answers that are kept, and of the web process."""
+    """The memory in docs/scaling.md: of workers, waiting bodies, cached answers and the web process."""
     workers = int(variables["EXACTPERM_WORKERS"])
     each = default("worker_memory_bytes") + 100 * 2**20
     return workers * each + 2 * default("queue_bytes") + default("cache_bytes") + 100 * 2**20

@@ -1,4 +1,4 @@
-"""What the service says of itself, and of its answers: the document, which every answer fits."""
+"""Test discovery: /v1/meta, routes, and the OpenAPI document, which every answer satisfies."""
 
 import dataclasses
 import json
@@ -348,7 +348,7 @@ LISTED = {"tests": [ONE]}
 def test_the_document_lets_no_more_through_than_the_service(
     component: str, value: Any, *, fits: bool
 ) -> None:
-    """Which request goes with a kind, and the least deadline; the service says the same in `test_jobs` and `test_refusals`."""
+    """The request of each kind, and the least deadline; `test_jobs` and `test_refusals` check the service."""
     assert validator(component).is_valid(value) is fits
 
 

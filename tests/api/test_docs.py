@@ -1,4 +1,4 @@
-"""What README.md and docs/ show and say is what the service does, and `/docs/guide` serves them offline."""
+"""Test that README.md and docs/ match the service, and that `/docs/guide` serves them offline."""
 
 import argparse
 import json
@@ -49,7 +49,7 @@ SHOWN = [
 
 
 def sent(service: Service, command: str) -> httpx.Response:
-    """Do what curl would do; options that are not known here are an error."""
+    """Run a curl command in process; unknown options are an error."""
     parser = argparse.ArgumentParser("curl", exit_on_error=False)
     parser.add_argument("url")
     parser.add_argument("-H", "--header", action="append", default=[])
@@ -266,7 +266,7 @@ ADDRESSES = [
 
 
 class Links(HTMLParser):
-    """What a page links, shows and calls: (tag, attributes)."""
+    """The links, pictures and scripts of a page: (tag, attributes)."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

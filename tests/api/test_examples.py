@@ -446,7 +446,7 @@ def _column(name: str, key: int, value: int, scale: int = 1, only: str = "") -> 
 
 
 def _right_tags(name: str) -> list[int]:
-    """Words of each sentence whose UPOS is gold's."""
+    """The words of each sentence whose UPOS equals gold."""
 
     def tags(file: str) -> list[list[str]]:
         blocks = (DATA / "conllu" / file).read_text(encoding="utf-8").strip().split("\n\n")
@@ -476,7 +476,7 @@ def _times(name: str) -> list[int]:
 
 
 def differences(name: str) -> list[int]:
-    """What each item of a format's example adds to the statistic, as an integer."""
+    """The contribution of each item of a format's example to the statistic, as an integer."""
     if name in {"pytest-benchmark", "hyperfine"}:
         return _times(name)
     if name == "asr":
@@ -559,7 +559,7 @@ FORMS = [path for path, method in OPERATIONS if "multipart/form-data" in
 
 
 def filled_in(schema: Any) -> Any:
-    """What a page fills in for a parameter or a field, if anything."""
+    """The default of a page for a parameter or a field, if any."""
     return schema.get("default", schema.get("example", schema.get("examples", [None])[0]))
 
 
@@ -590,7 +590,7 @@ def test_every_example_is_answered(path: str, media: str, name: str, service: An
 
 
 def test_another_type_of_body_starts_with_an_example_and_not_with_the_word_string() -> None:
-    """Swagger UI takes what the schema says where its reader chooses another type than the first."""
+    """Swagger UI uses the schema if the reader chooses another type than the first."""
     for path, media, _ in BODIES:
         content = DOCUMENT["paths"][path]["post"]["requestBody"]["content"][media]
         if content["schema"].get("type") == "string":

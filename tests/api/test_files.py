@@ -1,4 +1,4 @@
-"""Evaluation files as multipart: one curl line each, every mistake told by file, line and field; rows in another order."""
+"""Test evaluation files as multipart: one curl line each, errors with file, line and field, and rows in another order."""
 
 import gzip
 import json

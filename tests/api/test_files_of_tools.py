@@ -1,6 +1,6 @@
-"""Files as tools for evaluation write them: each is read as what it says, or asked about with a choice that then works.
+"""Test files as evaluation tools write them: each is read correctly, or refused with a choice that works.
 
-`tests.tool_files` has them, with the sources of the tools; the numbers are made there, and p follows from them by counting all swaps.
+`tests.tool_files` has the files, with the sources of the tools and made-up numbers; p is checked by counting all swaps.
 """
 
 import json

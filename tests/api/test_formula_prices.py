@@ -1,4 +1,4 @@
-"""What an expression costs is known before it runs: large ones are refused, ties are priced, in place only what is small."""
+"""Test that expressions are priced before they run: large ones are refused, ties are priced, and only small ones run in place."""
 
 import json
 import time
@@ -36,11 +36,11 @@ def drawn(items: int, most: int, width: int = 2) -> dict[str, Any]:
 
 
 class StopHereError(Exception):
-    """Nothing is run: only the prediction is looked at."""
+    """Nothing is run: only the prediction is tested."""
 
 
 class Asking(Unbounded):
-    """Notes what a call predicts once its body is read, which is predicted first, and stops it there."""
+    """A control that records the prediction after reading the body, and stops the call there."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -56,7 +56,7 @@ class Asking(Unbounded):
 
 
 def predicted(body: dict[str, Any]) -> float:
-    """What a worker would say that a test of effects will take."""
+    """A worker's prediction for a test of effects."""
     asking = Asking()
     handle(job("effects"), json.dumps(body).encode(), asking)
     return asking.seconds
@@ -68,7 +68,7 @@ def job(kind: Kind) -> Job:
 
 
 def looked_at(body: dict[str, Any], kind: Kind = "effects") -> RenderedResponse | Later:
-    """What the web process makes of a request."""
+    """The web process's treatment of a request."""
     return handle_in_place(job(kind), json.dumps(body).encode(), ENGINE_SECONDS, 1 << 17)
 
 
@@ -143,7 +143,7 @@ def test_exact_values_beyond_64_bits_compare_as_fractions(service: Any, power: i
 
 
 def test_a_statistic_that_always_ties_is_priced_by_its_states() -> None:
-    """The truth was some 100 microseconds a state and precision; nothing of it belongs into the event loop."""
+    """This took some 100 microseconds per state and precision, and must not run in the event loop."""
     predictions = []
     for items, most in ((14, 6), (18, 16), (20, 30)):
         body = effects(TIES, drawn(items, most), method="dp")

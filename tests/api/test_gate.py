@@ -297,7 +297,7 @@ def said(system: list[int]) -> list[str]:
 
 
 def forms(u: list[int], v: list[int]) -> dict[str, tuple[str, dict[str, Any], float]]:
-    """The same items as kind, request, and what a right item is worth."""
+    """The same items as kind, request, and the value of a right item."""
     gold, tokens = [RIGHT] * len(u), [[RIGHT]] * len(u)
     of_errors = {"name": "ratio", "numerator": "errors", "denominator": "words"}
     return {

@@ -1,4 +1,4 @@
-"""What is better follows the metric; where nothing tells, a gate asks; and everything that is said agrees with it."""
+"""Test directions: they follow the metric, a gate asks if unknown, and all messages agree."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A gate knows who the candidate is, by names or because it was said; where nothing tells, it refuses."""
+"""Test roles: a gate identifies the candidate by names or options, and else refuses."""
 
 import json
 from collections.abc import Sequence

@@ -136,7 +136,7 @@ def test_text_beside_gold_is_labels_without_a_statistic(service: Any) -> None:
 def test_whole_numbers_that_gold_has_too_need_a_statistic(
     service: Any, words: tuple[Any, ...], scores: str
 ) -> None:
-    """Where gold is named, but not whether what stands beside it are classes or scores."""
+    """Tables in which gold is named, but the other columns may be classes or scores."""
     content = table(labels(words), "label", {})
     fields = {"gold_column": "label"}
     two = {**fields, "system_u": "A", "system_v": "B"}

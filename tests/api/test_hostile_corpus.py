@@ -92,7 +92,7 @@ TEXTS: dict[str, bytes] = {
 
 
 def checked(response: Any) -> None:
-    """An answer, or a refusal that is small, regular and says nothing of the input."""
+    """Check for an answer, or a small, regular refusal that does not echo the input."""
     assert response.status_code < 500, response.text[:300]
     assert "x-evil" not in response.headers
     if response.status_code in {200, 409}:

@@ -1,4 +1,4 @@
-"""Jobs through the routes, while no worker takes them: limits, hostile requests, what other keys see, what expires, none at all."""
+"""Test routes of jobs without a worker: limits, hostile requests, other keys, expiry, and jobs that are off."""
 
 import asyncio
 import gc
@@ -38,7 +38,7 @@ ANY = "j_" + "0" * 32
 
 
 class Jobs:
-    """A service with jobs that nobody computes, and its database."""
+    """A service with jobs but no worker, and its database."""
 
     def __init__(self, service: Service, file: Path) -> None:
         self.service = service
@@ -310,13 +310,13 @@ def test_a_result_that_is_deleted_while_it_is_read_does_not_look_whole(jobs: Job
 
 
 def test_what_takes_long_to_plan_can_be_a_job(made: Callable[..., Iterator[Jobs]]) -> None:
-    """The deadline of tests, which nobody could have raised here, ended it with advice that no submission can follow."""
+    """The deadline of tests, which cannot be raised here, ended it with useless advice."""
     for hasty in made(default_timeout_s=0.02):
         assert hasty.submit(body={"kind": "batch", "request": {"tests": [TEST] * 20_000}})
 
 
 def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
-    """There it says when it has expired; elsewhere it was kept until the next purge."""
+    """Its status shows the expiry; it used to remain readable until the next purge."""
     job = jobs.submit()
     headers = '[["content-type", "application/json"]]'
     jobs.write("insert into ep_results values (?, ?, 200, ?, x'31', x'', x'', 1, null)", job, OWNER, headers)
@@ -329,7 +329,7 @@ def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
 
 
 class Reader:
-    """Reads a result, and takes no more than the head of its answer before it is told to."""
+    """A client that reads only the head of a result until allowed."""
 
     def __init__(self, jobs: Jobs, job: str) -> None:
         self.sizes: list[int] = []

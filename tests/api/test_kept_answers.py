@@ -1,4 +1,4 @@
-"""Answers that are kept, whatever names they hold, and a self-test that fails."""
+"""Test cached answers with any names, and a self-test that fails."""
 
 import json
 import random
@@ -121,7 +121,7 @@ def asked(path: str, name: str) -> object:
 
 
 def of_the_request_alone(response: httpx.Response) -> object:
-    """The content without what says how long this request took."""
+    """The content without the durations of this request."""
     if response.headers["content-type"] != "application/json":
         return response.content
     return {name: value for name, value in response.json().items() if name != "runtime"}

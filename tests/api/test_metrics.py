@@ -1,4 +1,4 @@
-"""`GET /metrics`: right counts, few labels, no data, nothing held after the storm; and a span for each request."""
+"""Test `GET /metrics`: right counts, few labels, no data, gauges at rest after load; and a span for each request."""
 
 import asyncio
 import gzip
@@ -190,7 +190,7 @@ async def leave(service: Service, body: bytes, *, midway: bool) -> None:
         return incoming.pop(0) if incoming else {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        """Nobody listens."""
+        """A port without a listener."""
 
     headers = [(b"content-type", b"application/json"), (b"host", b"test")]
     scope: dict[str, Any] = {

@@ -414,7 +414,7 @@ def test_a_file_with_empty_fields(service: Any, ids: bool, lacking: str) -> None
 
 
 def test_ids_that_one_file_lacks(service: Any) -> None:
-    """What is in one file alone, and what no value is in, is missing; clusters of all items swap together."""
+    """Items in one file only and items without a value are missing; clusters include all items."""
     u = b"id,score,cluster\na,1,x\nb,1,y\nc,,y\nd,1,z\n"
     v = b"id,score,cluster\nd,0,z\nb,0,y\na,0,x\ne,0,x\n"
     asked = {"on_missing": "bounds", "missing_range": "0,1"}

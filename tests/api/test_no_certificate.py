@@ -91,7 +91,7 @@ def test_auto_falls_back_and_every_representation_says_so(
 def test_when_the_answer_changes_between_method_and_record_it_is_a_fault_of_the_service(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last look, at the door: nothing is printed, no gate passes."""
+    """The last check before the response: nothing is printed, no gate passes."""
     for module in (additive, joint):
         monkeypatch.setattr(
             module,

@@ -345,7 +345,7 @@ def test_items_without_a_value_and_labels_of_gold_alone_are_left_out_too(service
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_labels_against_counting_by_hand(seed: int, service: Any) -> None:
-    """Whatever the labels: refused, warned of, or as right as equality says."""
+    """Any labels are refused, warned about, or compared by equality."""
     rng = random.Random(seed)
     pool: list[Any] = ["a", "b", "A", "a ", "1", "2", 1, 2, "x y", "", "é", "O"]
     seen = {200: 0, 422: 0}

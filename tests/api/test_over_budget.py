@@ -1,4 +1,4 @@
-"""One budget and one deadline for every kind of test: what is planned beyond is refused at once, with what would fit."""
+"""Test the budget and the deadline of every kind of test: larger plans are refused at once, with methods that fit."""
 
 import asyncio
 import io
@@ -134,7 +134,7 @@ def asked(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 
 def parquet_of(rows: int) -> bytes:
-    """A file of zeros: a few thousand bytes, whatever the rows."""
+    """A file of zeros: a few thousand bytes with any number of rows."""
     stream = io.BytesIO()
     zeros = np.zeros(rows, dtype=np.int8)
     parquet.write_table(pa.table({"a": zeros, "b": zeros}), stream, compression="zstd")

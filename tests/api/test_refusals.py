@@ -1,4 +1,4 @@
-"""What bad requests get: a problem whose pointer (RFC 6901) leads to where it is, never a 500."""
+"""Test invalid requests: they get a problem with the right pointer (RFC 6901), never a 500."""
 
 import copy
 import json
@@ -345,7 +345,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def resolved(pointer: str, document: Any) -> tuple[bool, bool]:
-    """Whether a pointer resolves, and whether its parent does; raises ValueError for what is no RFC 6901 pointer."""
+    """Whether a pointer resolves, and whether its parent does; raises ValueError for an invalid RFC 6901 pointer."""
     if pointer and not pointer.startswith("/"):
         raise ValueError(pointer)
     parts = pointer.split("/")[1:]

@@ -1,4 +1,4 @@
-"""Reports and pictures say what was measured, which direction is better, how sure it is, and what was read."""
+"""Test that reports and pictures state the metric, its direction, the certainty, and how files were read."""
 
 import csv
 import io
@@ -144,7 +144,7 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Case:
-    """Files of two systems, the options, and what a reader is to be told."""
+    """Files of two systems, the options, and expected words of reports."""
 
     files: dict[str, str]
     metric: str  # by its name in files and requests
@@ -219,7 +219,7 @@ def answered(service: Any, path: str, form: str, case: Case) -> Any:
 
 
 def words(form: str, text: str) -> str:
-    """What a person reads: without markup and escapes."""
+    """The visible text without markup and escapes."""
     if form == "html":
         text = Words(text).text
     elif form == "junit":

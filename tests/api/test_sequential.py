@@ -1,4 +1,4 @@
-"""Tests and gates that are asked again: e-values over HTTP."""
+"""Test repeated tests and gates: e-values over HTTP."""
 
 import itertools
 import json

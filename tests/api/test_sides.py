@@ -1,4 +1,4 @@
-"""Both sides of a test belong together: one metric, one unit, the same items, in tables and logs; and averages are no items."""
+"""Test that both sides of a test match: one metric, one unit, the same items, in tables and logs; and averages are not items."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Statistics through HTTP: what the wire takes is what the catalogue has, all of it can be asked for, and items have weights."""
+"""Test statistics over HTTP: the API accepts the whole catalogue, and items have weights."""
 
 import typing
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""`store` in a body keeps an answer as `?store=1` does: whoever computes it, and wherever it came from."""
+"""Test `store` in a body, which stores an answer like `?store=1`, whichever process computes or caches it."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ LIST_OF_SMALL = {"kind": "batch", "request": {"tests": [TEST]}}
 
 
 class Keeping:
-    """A service that keeps answers, asked with a key."""
+    """A service that stores answers, with a key."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -278,7 +278,7 @@ def test_nothing_is_kept_without_a_server() -> None:
 
 
 def test_what_is_kept_for_a_key_has_a_limit(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A key that has used it up is told so, and its tests are answered; the others keep theirs."""
+    """A key over the limit is refused, but its tests are answered; other keys are unaffected."""
     url = f"sqlite:///{tmp_path_factory.mktemp('full')}/jobs.sqlite"
     settings = Settings(
         workers=1, jobs_url=url, jobs_key_bytes=2**20, api_key_digests=f"{DIGEST},{OTHER_DIGEST}",

@@ -17,11 +17,11 @@ from exactperm.statistics.paired import Segments, StatisticSpec
 
 
 class StopHereError(Exception):
-    """What a worker would be told when there is no room for a long test."""
+    """The prediction for a worker when the queue of long tests is full."""
 
 
 class Asking(Unbounded):
-    """Notes what a call predicts, and stops it at a long one."""
+    """A control that records predictions, and stops a call at a long one."""
 
     def __init__(self, longest: float) -> None:
         self.predicted: list[float] = []

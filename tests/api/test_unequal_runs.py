@@ -1,4 +1,4 @@
-"""Unequal numbers of runs of an item are refused by every entrance, with the same code; equal numbers change nothing."""
+"""Test that unequal numbers of runs of an item are refused at every entrance, with the same code, and equal ones accepted."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each choice of a refusal names options of the entrance that refused, for the files of every tool; what no option mends is said in words."""
+"""Test that choices of refusals name options of the entrance, for the files of every tool, and that other fixes are described."""
 
 import json
 from typing import Any

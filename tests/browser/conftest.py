@@ -68,7 +68,7 @@ class Tab:
         return self.page.locator("#verdict").inner_text().replace("\N{NO-BREAK SPACE}", " ")
 
     def problem(self) -> str:
-        """What the error summary says."""
+        """The text of the error summary."""
         summary = self.page.locator("#problem")
         summary.wait_for(state="visible")
         return summary.inner_text()
@@ -117,7 +117,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Tab]]:
-    """Opens the page in a new tab; in the end nothing has gone wrong in it, left the server, or been stored."""
+    """Open the page in a new tab; at the end check for errors, foreign requests and stored data."""
     tabs: list[Tab] = []
 
     def visited(*, size: tuple[int, int] = DESKTOP, dark: bool = False, url: str | None = None) -> "Tab":

@@ -1,4 +1,4 @@
-"""A proxy that gives a service a folder of its own, of which the service knows nothing."""
+"""A proxy that serves the service below a path that the service does not know."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""axe-core finds nothing in any mode, nor in the guide, which is blocked by nothing and leaves the server for nothing."""
+"""Test accessibility by axe-core in all modes and in the guide, which loads without errors or foreign requests."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ FEW = "id,candidate,baseline\n" + "".join(f"q{n},1,{n % 4 > 0:d}\n" for n in ran
 
 
 def findings(page: Page, state: str) -> list[str]:
-    """What axe-core finds, of whatever weight."""
+    """All findings of axe-core, of any severity."""
     return [
         f"{state}: {found['id']}: {node['html'][:200]}"
         for found in AXE.run(page).response["violations"]

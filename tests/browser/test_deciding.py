@@ -1,4 +1,4 @@
-"""The page's gate: it names the systems, asks who is the candidate and what is better; and scores beside gold."""
+"""Test the page's gate: names of systems, questions about candidate and direction, and scores with gold."""
 
 import random
 import re
@@ -83,7 +83,7 @@ def test_chosen_files_have_the_roles_that_their_names_say(visit: Callable[..., T
 
 
 def shown(tab: Tab) -> str:
-    """What the result says, without the command that is folded away."""
+    """The text of the result, without the closed command."""
     return tab.page.locator("#result").inner_text()
 
 

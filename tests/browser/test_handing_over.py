@@ -1,4 +1,4 @@
-"""Files handed over to the page, and what is taken from it."""
+"""Test files chosen on the page, and downloads."""
 
 import csv
 import json
@@ -187,7 +187,7 @@ def test_p_is_never_rounded_into_a_lie(visit: Callable[..., Tab]) -> None:
 
 
 def test_a_file_for_each_task_is_sent_with_its_system(visit: Callable[..., Tab], tmp_path: Path) -> None:
-    """Names tell the roles of two; those of the others are chosen, and nothing is swapped or left out."""
+    """Names show the roles of two files; roles of others are chosen, and no file is swapped or left out."""
     names = ["candidate-law.csv", "candidate-art.csv", "law.csv", "art.csv"]
     for name in names:
         (tmp_path / name).write_text("id,score\na,1\nb,0\n")

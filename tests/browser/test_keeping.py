@@ -1,4 +1,4 @@
-"""Where answers are kept, a report on the page gets a link; who may open it, and for how long, is said before; and API keys."""
+"""Test stored reports on the page: links, who can open them and for how long, and API keys."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ROWS = "".join(f"q{place},1,{place % 3 > 0:d}\n" for place in range(30))
 
 @pytest.fixture(scope="module")
 def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that keeps answers, for a time that is no whole number of days."""
+    """A server that stores answers, not for a whole number of days."""
     folder = tmp_path_factory.mktemp("keeper")
     url = f"sqlite:///{folder}/jobs.sqlite"
     running = Server(folder / "server.log", workers=1, jobs_url=url, retention_s=129_600)
@@ -49,7 +49,7 @@ def card(tab: Tab) -> str:
 
 
 def keep(tab: Tab, says: str = "The link is copied.") -> str:
-    """Press the button, hear what it says, and see the link."""
+    """Press the button, and return its message and the link."""
     tab.page.get_by_role("button", name=KEEP, exact=True).click()
     tab.page.get_by_role("status").filter(has_text=says).wait_for()
     return str(tab.page.locator(".kept a").get_attribute("href"))

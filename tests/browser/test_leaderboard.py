@@ -51,7 +51,7 @@ def choose(tab: Tab, *names: str) -> None:
 
 
 def sent(tab: Tab, server: Server, **fields: str) -> dict[str, object]:
-    """The service's own answer to what is pasted."""
+    """The service's answer to the pasted text."""
     text = tab.page.locator("#paste-file").input_value()
     answer = httpx.post(f"{server.url}/v1/compare", files={"file": ("pasted.txt", text)}, data=fields)
     return dict(answer.json())

@@ -1,4 +1,4 @@
-"""Planning on the page: the numbers are those of `POST /v1/power`, what is wrong stands at its field, and there is a picture."""
+"""Test planning on the page: the numbers of `POST /v1/power`, errors at their fields, and a picture."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The application in this process, how much is asked of it, and what every answer and refusal must be."""
+"""The application in process, counts of requests, and checks of every answer and refusal."""
 
 import json
 import os
@@ -58,7 +58,7 @@ NOT_IMPLEMENTED = 501
 
 
 def judge_error(error: ExactpermError) -> None:
-    """A refusal names what is wrong, is bounded, and gives the input back in no more than a few short ids."""
+    """Check that a refusal names the error, is bounded, and echoes at most a few short ids."""
     assert error.detail
     assert len(error.flaws) <= MAX_FLAWS
     for text in (
@@ -107,7 +107,7 @@ def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
 
 
 def judge_certified(answer: dict[str, Any], truth: Fraction, about: object) -> None:
-    """The bounds hold the true p-value, the p-value is as near to it as is said, and the fraction is it."""
+    """Check that the bounds contain the true p-value, the p-value is within its stated error, and the fraction is exact."""
     low, high = map(Fraction, answer["p_value_bounds"])
     assert low <= truth <= high, (about, answer["p_value"], float(truth))
     bound = answer["method"]["relative_error_bound"]
@@ -121,7 +121,7 @@ def judge_certified(answer: dict[str, Any], truth: Fraction, about: object) -> N
 
 
 def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable: bool = False) -> None:
-    """An answer is what the document says it is; anything else is a problem, and none is the service's fault. Both are counted."""
+    """Check that an answer fits the document, and that anything else is a problem without a fault of the service; count both."""
     GENERATED[f"{kind}: {'answered' if status in {200, 409} else 'refused'}"] += 1
     if media == "application/problem+json":
         kept = status == NOT_IMPLEMENTED and b"#jobs-off" in body  # ?store=1, without a database
@@ -154,7 +154,7 @@ JSON: list[Header] = [(b"content-type", b"application/json")]
 
 
 class Answered(NamedTuple):
-    """What came back."""
+    """The response."""
 
     status: int
     media: str
@@ -190,9 +190,8 @@ class InProcess:
         return answered.status, json.loads(answered.body)
 
     def judge(self, kind: str, query: bytes, headers: Iterable[Header], body: bytes) -> None:
-        """Send it to the route of that kind, and judge what comes back: never a fault of the service.
-
-        503 is right for who asks for a deadline of his own that cannot be kept, and is counted.
+        """Send a body to the route of its kind, and check the response: never a fault of the service. 503 is right for a short deadline
+        of the request, and is counted.
         """
         answered = self.ask("POST", path_of(kind), query, headers, body)
         hasty = b"timeout_s" in query + body and b"#deadline-exceeded" in answered.body
@@ -229,7 +228,7 @@ async def _one(app: FastAPI, scope: dict[str, Any], body: bytes) -> Answered:
 
 @contextmanager
 def in_process(settings: Settings = CHEAP) -> Iterator[InProcess]:
-    """Its lifespan runs; what is measured or logged is as in the service."""
+    """Run with lifespan, metrics and logs as in the service."""
     app = create_app(settings)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(lifespan(app)):
         yield InProcess(portal, app)

@@ -25,7 +25,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was really tried, counted where it was tried."""
+    """Count the cases that were run."""
     if GENERATED:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(GENERATED.items()))
         terminalreporter.write_line(f"generated: {counts}")

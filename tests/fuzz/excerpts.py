@@ -1,4 +1,4 @@
-"""What is mutated: the real files of tests/data and the examples, each set as one would hand it over."""
+"""The inputs of mutations: the real files of tests/data and the examples, as complete requests."""
 
 import io
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
-"""How bytes go wrong: cut, flipped, repeated, exchanged, overfull, nested, in another encoding.
+"""Mutate bytes: cut, flip, repeat, exchange, overfill, nest, re-encode.
 
-A mutation is drawn as a few small numbers, so that hypothesis spends its time on our readers and not on its own
-bookkeeping, and shrinks what it finds to few mutations near the start of a file.
+A mutation is drawn as a few small numbers, so that hypothesis is fast, and shrinks failures to few mutations near the start of a file.
 """
 
 import gzip
@@ -156,7 +155,7 @@ LONGEST = 150_000
 
 
 def mutated(data: bytes, steps: Steps) -> bytes:
-    """The file after all of the steps; what grows too long is cut."""
+    """The file after all steps, cut if too long."""
     for mutation, at, how in steps:
         data = mutation(data, at, how)[:LONGEST]
     return data

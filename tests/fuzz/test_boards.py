@@ -117,7 +117,7 @@ FITTING_VALUES: dict[str, list[list[Any]]] = {
 
 @st.composite
 def wild(draw: Callable[..., Any]) -> dict[str, Any]:
-    """A request whose parts know nothing of each other."""
+    """A request with independent parts."""
     kind = draw(st.sampled_from(["scores", "scores", "counts", "predictions", "effects"]))
     data = draw(st.sampled_from([kind, kind, kind, kind, kind, "odd", "none"]))
     values = VALUES.get(data, VALUES["scores"])
@@ -222,7 +222,7 @@ def encoded(request: Any) -> bytes:
 
 
 def arrays() -> list[bytes]:
-    """Arrays of several systems, and of what is none."""
+    """Arrays of several systems, and invalid ones."""
     given = [
         np.eye(4),
         np.zeros((3, 2)),
@@ -301,7 +301,7 @@ def test_damaged_bytes_are_answered_or_refused(
 
 @st.composite
 def comparable(draw: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A board of three systems, and what its pairs have in common as tests."""
+    """A board of three systems, and the common options of its pairs as tests."""
     kind = draw(st.sampled_from(["scores", "counts", "predictions"]))
     items = draw(st.integers(1, 6))
 

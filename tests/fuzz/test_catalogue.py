@@ -209,7 +209,7 @@ FORMS = st.sampled_from(["json", "json", "text", "markdown", "html", "csv"])
 
 
 def said(service: InProcess, kind: str, request: Any, form: str = "json") -> Any:
-    """The answer, judged; None for what is refused or no JSON."""
+    """The checked answer; None for refusals and other media types."""
     answered = service.ask(
         "POST", path_of(kind), f"format={form}".encode(), JSON, json.dumps(request).encode()
     )

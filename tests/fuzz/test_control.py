@@ -145,7 +145,7 @@ def answered(service: InProcess, kind: str, request: dict[str, Any]) -> dict[str
 
 
 def check_controlled(answer: dict[str, Any], request: dict[str, Any]) -> None:
-    """The estimate follows from what is said about it; nothing about it is called exact."""
+    """The estimate follows from its reported parts, and is not called exact."""
     drawn, (low, high) = answer["method"]["monte_carlo"], answer["p_value_bounds"]
     assert (answer["method"]["exact"], answer["method"]["relative_error_bound"]) == (False, None)
     assert answer["p_value_bounds_kind"] == "confidence"

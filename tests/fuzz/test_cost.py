@@ -1,4 +1,4 @@
-"""Small bodies cost what their plan says, and none keeps the event loop: processor time, never the clock."""
+"""Test that small bodies cost what their plan predicts, and do not block the event loop, by processor time."""
 
 import json
 import math
@@ -73,7 +73,7 @@ def bootstrap_spikes(random: Random) -> Asked:
 
 
 def _options(random: Random) -> dict[str, Any]:
-    """What any test may ask for besides."""
+    """Further options of any test."""
     options: dict[str, Any] = {"alternative": random.choice(["two-sided", "greater", "less"])}
     options["pmf"] = random.choice(["none", "none", "summary", "full"])
     if random.random() < 0.15:
@@ -170,7 +170,7 @@ def predictions(random: Random) -> Asked:
 
 
 def _precision(random: Random) -> float:
-    """What a bracket may be asked for: from the smallest double to the whole of [0, 1]."""
+    """Precisions of a bracket: from the smallest double to the whole of [0, 1]."""
     return random.choice(
         [5e-324, 1e-323, 1e-308, 1e-300, 1e-280, 1e-100, 1e-17, 1e-16, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0]
     )  # fmt: skip
@@ -291,13 +291,13 @@ LONGEST_S = 1.0
 
 
 class Told:
-    """Keeps the prediction that a worker would be told."""
+    """A control that records the prediction for a worker."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def deadline(self, seconds: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def plan(self, seconds: float) -> None:
         """Keep it."""

@@ -1,4 +1,4 @@
-"""The service against its own OpenAPI document: schemathesis makes requests of it, right and wrong ones, in process."""
+"""Test the service against its OpenAPI document with valid and invalid requests by schemathesis, in process."""
 
 import json
 import re
@@ -24,7 +24,7 @@ FIELD_VALUE = re.compile(rb"[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x
 
 @cache
 def schema() -> Any:
-    """The document. Binary parts are strings in it: schemathesis cannot negate its own type for them."""
+    """The document, with binary parts as strings, as schemathesis cannot negate its type for them."""
     return schemathesis.openapi.from_dict(_without_binary(json.loads(exported())))
 
 

@@ -1,4 +1,4 @@
-"""Scores and effects of mixed magnitude: they tie as they are written, brackets hold, and what is neither is refused."""
+"""Test scores and effects of mixed magnitude: they tie as written, brackets hold, and other numbers are refused."""
 
 import itertools
 import json
@@ -470,7 +470,7 @@ def test_effects_of_several_numbers_are_right_bracketed_or_refused(service: InPr
 
 
 def judge(case: EffectCase, status: int, said: dict[str, Any]) -> str:
-    """What became of one: "right", "bracketed", "sampled" or "refused"; fails where it is wrong."""
+    """The outcome of a case: "right", "bracketed", "sampled" or "refused"; fails if wrong."""
     truth = case.truth(case.alternative)
     if status != 200:
         assert status == 422, (case, status, said)

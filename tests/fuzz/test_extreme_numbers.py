@@ -1,4 +1,4 @@
-"""Numbers at the ends of what JSON and doubles hold, in every place of every request: answered rightly, or refused."""
+"""Test numbers at the limits of JSON and doubles, in every place of every request: answered correctly, or refused."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Every reader of files and bodies: whatever the bytes, it reads them or refuses them in its own words."""
+"""Test every reader of files and bodies: any bytes are read, or refused with a message."""
 
 import io
 import sys

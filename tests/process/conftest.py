@@ -84,7 +84,7 @@ def children(parent: int) -> set[int]:
 
 
 class Server:
-    """A real server in a process of its own; `before` is what its command is given to, as its last arguments."""
+    """A real server in a separate process; `before` is a command that runs the server's command."""
 
     def __init__(self, log: Path, before: Sequence[str] = (), **settings: Any) -> None:
         with socket.socket() as probe:

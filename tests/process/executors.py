@@ -1,4 +1,4 @@
-"""Executors for tests, what they run in workers, and patience with other processes."""
+"""Executors for tests, functions for workers, and helpers that wait for processes."""
 
 import asyncio
 import hashlib

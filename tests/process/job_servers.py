@@ -1,4 +1,4 @@
-"""Servers with jobs, and what tests ask of them."""
+"""Servers with jobs, and requests of tests."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The command line as people start it: in a process of its own, from any folder, against a real server."""
+"""Test the command line in a separate process, from any folder, against a real server."""
 
 import contextlib
 import json

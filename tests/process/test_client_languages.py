@@ -1,4 +1,4 @@
-"""openapi/clients/r and typescript: their own tests against a real server, and the same answers as the Python client's."""
+"""Test openapi/clients/r and typescript: their tests against a real server, and the same answers as the Python client."""
 
 import itertools
 import json
@@ -36,7 +36,7 @@ class R:
         self.key = KEYS["a"]
 
     def __call__(self, *arguments: str, **variables: str) -> str:
-        """What a command of R prints; it must succeed."""
+        """The output of an R command, which must succeed."""
         own = {
             "R_LIBS": str(self.folder / "library"),
             "EXACTPERM_URL": self.server.url,
@@ -53,7 +53,7 @@ class R:
         return result.stdout
 
     def script(self, text: str) -> str:
-        """What a script prints."""
+        """The output of a script."""
         (self.folder / "script.R").write_text(text, encoding="utf-8")
         return self("-s", "--no-save", "-f", "script.R")
 

@@ -1,4 +1,4 @@
-"""Console, Python and JavaScript lines of README.md and docs/ do what the pages say."""
+"""Test that console, Python and JavaScript lines of README.md and docs/ do what the pages say."""
 
 import doctest
 import os
@@ -19,7 +19,7 @@ PATIENCE_S = 120.0
 
 
 def shown() -> list[tuple[str, str]]:
-    """Commands and what is shown below each."""
+    """Commands with the output shown below each."""
     return [
         (command, output)
         for page in GUIDE

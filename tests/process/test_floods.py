@@ -1,4 +1,4 @@
-"""Floods, crowds and slow readers at a real server: whatever some do, the health routes and the others get their answer."""
+"""Test floods, crowds and slow readers on a real server: health routes and other clients are answered."""
 
 import contextlib
 import json
@@ -261,7 +261,7 @@ def test_with_few_files_fewer_connections_are_served_and_all_are_answered(start:
 
 
 def test_a_slow_reader_gets_all_of_its_answer(start: Start) -> None:
-    """It takes something all the time, but less in a second than what the kernel frees of its buffer at a time."""
+    """It reads all the time, but less per second than the kernel frees of its buffer at a time."""
     server = start(workers=1, header_timeout_s=4)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32_768)

@@ -1,4 +1,4 @@
-"""Where workers come from: the fork server, and processes that are each started where it cannot be; and starts amid kills."""
+"""Test the start of workers: by the fork server, or one by one where it is unavailable, and amid kills."""
 
 import asyncio
 import contextlib
@@ -176,7 +176,7 @@ PATIENT_S = 2 * PATIENCE_S  # each kill costs a start
 
 
 def kill_some(process: subprocess.Popen[bytes]) -> None:
-    """Kill whatever the process starts, so many times."""
+    """Kill the processes that the process starts, a number of times."""
     killed: set[int] = set()
 
     def more() -> bool:

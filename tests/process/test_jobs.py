@@ -1,4 +1,4 @@
-"""Jobs in a SQLite file, computed by the service's own worker: the same bytes, whatever happens."""
+"""Test jobs in a SQLite file, computed by the service's worker: the same bytes under failures."""
 
 import json
 import os

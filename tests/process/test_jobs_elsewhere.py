@@ -1,4 +1,4 @@
-"""Jobs where others go on: another service with the stream, another worker with the chunks; and a database that says nothing."""
+"""Test take-over of jobs: another service continues the stream, another worker the chunks; and a silent database."""
 
 import json
 import os
@@ -164,7 +164,7 @@ def test_a_submission_is_all_or_nothing(tmp_path: Path) -> None:
 
 
 def test_a_database_that_says_nothing_keeps_no_test_from_its_answer(tmp_path: Path) -> None:
-    """It takes connections, and no more: whoever asks for jobs is told, and tests do not wait behind them."""
+    """The database accepts connections and does not respond: requests for jobs get an error, and tests do not wait."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(1_000)

@@ -32,7 +32,7 @@ working.work(Settings(), with_parent=False)
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process need Linux")
 def test_a_full_disk_is_a_503_and_the_file_stays_whole(tmp_path: Path) -> None:
-    """No file of the service may grow: what SQLite is told then is what a full disk says."""
+    """No file of the service may grow, which SQLite sees as a full disk."""
     with serving(tmp_path, jobs_embedded_worker=False) as server:
         job = server.submit("scores", SMALL)
         body = {"kind": "effects", "request": {"stay": [1, 2] * 20_000, "swap": [0, 1] * 20_000}}
@@ -118,7 +118,7 @@ def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path, 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["the worker", "its processes"])
 def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, whole: bool) -> None:
-    """Its processes all stand still while its heart beats, or it does not even say that its event loop turns."""
+    """All its processes are stopped while heartbeats continue, or its event loop is stopped."""
     request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 3_000_000}}
     with serving(tmp_path, liveness_stall_s=5.0, job_chunk_seconds=1e-4) as server:
         until(lambda: len(server.computing_jobs()) == 2, "both processes are warm")
@@ -159,7 +159,7 @@ def test_results_beyond_their_limit_fail_their_job_only(tmp_path: Path, *, liste
 
 
 def test_a_small_key_is_not_behind_a_large_one(tmp_path: Path) -> None:
-    """Chunks of all keys take turns: what came last ends while most of what came first waits."""
+    """Chunks of all keys take turns: the last job ends while most of the first is waiting."""
     request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
     many = {"tests": [request] * 120}
     with serving(tmp_path, api_key_digests=DIGESTS, job_chunk_seconds=1e-4) as server:

@@ -1,4 +1,4 @@
-"""Hundreds of clients at a time on a real server: what they hold is bounded, given back, and health is told meanwhile."""
+"""Test hundreds of clients on a real server: their memory is bounded and returned, and health routes answer meanwhile."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""`exactperm mcp` in real sessions of the official client: what it answers, alone and to many calls at once, and what it refuses."""
+"""Test `exactperm mcp` in real sessions of the official client: answers to single and concurrent calls, and refusals."""
 
 import json
 import os
@@ -73,7 +73,7 @@ ROOMY: dict[str, Any] = {
 
 
 def command_line(*arguments: str) -> str:
-    """What the command line prints."""
+    """The output of the command line."""
     return CliRunner().invoke(cli, [*arguments, "-q"]).stdout.strip()
 
 
@@ -368,7 +368,7 @@ FILE = {"file": "in.csv"}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder with everything that somebody might put there; what is outside would be a fine test."""
+    """A folder with hostile entries; the files outside would be a valid test."""
     root = tmp_path / "root"
     (root / "sub").mkdir(parents=True)
     (tmp_path / "secret.csv").write_text(SECRET)

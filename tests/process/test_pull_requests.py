@@ -1,4 +1,4 @@
-"""The GitHub action and the GitLab job: their own steps, in bash, with a recorded event and an API that keeps comments."""
+"""Test the GitHub action and the GitLab job: their steps in bash, with a recorded event and a fake API of comments."""
 
 import json
 import os
@@ -296,7 +296,7 @@ def test_a_fork_is_silent_no_permission_is_a_warning_and_inconclusive_passes_or_
 
 
 def noted(installed: Path, folder: Path, *words: str) -> str:
-    """What .ci/gate/notes.py prints."""
+    """The output of .ci/gate/notes.py."""
     script = '"$CHECKOUT/.venv/bin/python" -I "$CHECKOUT/.ci/gate/notes.py" '
     done = bash(script + shlex.join(words), folder, CHECKOUT=str(installed))
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The fixture `exactperm` in a run of pytest of its own."""
+"""Test the fixture `exactperm` in a separate run of pytest."""
 
 import os
 import re

@@ -1,7 +1,6 @@
-"""The package as people install it: a wheel in an environment of its own, used from another folder.
+"""Test the installed package: a wheel in a separate environment, used from another folder.
 
-Everything happens in other processes. The environment has no network and no libraries of its own: it sees those that
-the tests run with, and a test can hide some of them.
+Everything runs in other processes. The environment has no network and sees the libraries of the tests, some of which a test can hide.
 """
 
 import json

@@ -8,7 +8,7 @@ from tests.process.conftest import PATIENCE_S, Server
 
 
 class Answer(NamedTuple):
-    """What came back until the server closed the connection or the answer was complete."""
+    """The response until the server closed the connection or the answer was complete."""
 
     status: int
     headers: dict[str, str]

@@ -1,4 +1,4 @@
-"""How the tests of the command line run it, and on what."""
+"""Run the command line in tests, with example data."""
 
 import json
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def turned(tmp_path: Path) -> str:
 
 
 def refuses(said: Sequence[str], *arguments: str, stdin: bytes | None = None) -> None:
-    """It ends with status 2, says all of this, and answers nothing."""
+    """Check that it ends with status 2, prints all of these words, and no answer."""
     result = run(*arguments, stdin=stdin)
     assert (result.exit_code, result.stdout) == (2, ""), result.stderr
     for words in said:

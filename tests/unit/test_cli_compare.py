@@ -1,4 +1,4 @@
-"""`exactperm compare`: files of many systems to tables, reports and pictures, with an exit status that is no verdict."""
+"""Test `exactperm compare`: files of many systems to tables, reports and pictures; the exit status is not a verdict."""
 
 import csv
 import io

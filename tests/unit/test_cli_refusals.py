@@ -1,4 +1,4 @@
-"""What the command line refuses, and what it suggests."""
+"""Test refusals of the command line, and their suggestions."""
 
 import ast
 import json

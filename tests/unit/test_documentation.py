@@ -1,4 +1,4 @@
-"""The pages say what there is: settings, problem types, routes, methods, statistics, options, fields, files, anchors.
+"""Test that the pages list settings, problem types, routes, methods, statistics, options, fields, files and anchors.
 
 Tables between `<!-- table: … -->` marks are written by `make docs`; the others are compared with the code here.
 """

@@ -1,7 +1,7 @@
-"""Each thing has one name at every entrance: in JSON, forms and queries, typed, in Python and R, of the action and of assistants.
+"""Test that names are the same at every entrance:
 
-Names may differ by - and _ alone. What differs by more is listed here with its reason; a name that is new at an entrance, or
-a reason that is no longer needed, fails.
+JSON, forms and queries, the command line, Python and R, the action and assistants. Names may differ by - and _ only. Other differences
+are listed here with a reason; an unlisted name, or an obsolete reason, fails.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""What the documentation says to be exact is so in answers, and not only in plans."""
+"""Test that statistics documented as exact are exact in answers, not only in plans."""
 
 import gzip
 import re

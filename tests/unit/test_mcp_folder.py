@@ -1,4 +1,4 @@
-"""Files below one folder, while somebody else changes what is there."""
+"""Test files below one folder under concurrent changes."""
 
 import os
 from pathlib import Path

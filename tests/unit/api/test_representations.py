@@ -1,4 +1,4 @@
-"""Representations: what is asked for, bodies of requests, cached and direct answers."""
+"""Test representations: negotiation, bodies of requests, cached and direct answers."""
 
 import asyncio
 import hashlib

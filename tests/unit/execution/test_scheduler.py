@@ -1,4 +1,4 @@
-"""Who waits, who runs, who is next: the scheduler, without processes or clocks."""
+"""Test the scheduler without processes or clocks: waiting, running and next calls."""
 
 import asyncio
 import contextlib

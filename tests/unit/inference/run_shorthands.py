@@ -1,4 +1,4 @@
-"""Shorthands that run a test through inference, and check what is promised of any certified answer."""
+"""Run tests through inference, and check the guarantees of certified answers."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What an answer says of its error: certificates, errors of the engine, brackets."""
+"""Test the error of an answer: certificates, errors of the engine, brackets."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The gate as a whole: what it refuses, extremes, its sentences and its identity."""
+"""Test the gate as a whole: refusals, extremes, sentences and identity."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What each policy says of the same findings: the truth table, and what it may never say."""
+"""Test the policies of gates: a truth table, and impossible verdicts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Answers that others published or compute, and what must not change one."""
+"""Test published answers, answers of other programs, and invariances."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Files as text, bytes or paths, read by the formats, and what their refusals say."""
+"""Read files from text, bytes or paths by the formats, and check refusals."""
 
 from collections.abc import Mapping
 from pathlib import Path

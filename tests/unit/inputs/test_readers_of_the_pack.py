@@ -1,4 +1,4 @@
-"""What of the pack's files tests/api/test_data_pack.py, which has their p-values, does not see: measures and logs one by one."""
+"""Test readers on the pack's files beyond the p-values of tests/api/test_data_pack.py: single measures and logs."""
 
 import json
 from fractions import Fraction

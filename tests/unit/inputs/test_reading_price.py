@@ -1,4 +1,4 @@
-"""Bombs are refused by what their footers, directories, headers and lines say; what is within the limits is priced before it is read."""
+"""Test that bombs are refused by their footers, directories, headers and lines, and other files priced before reading."""
 
 import gc
 import gzip

@@ -1,4 +1,4 @@
-"""What tables and records that are almost read are told: a way out that is enough, a finding or a note."""
+"""Test tables and records that are nearly readable: a sufficient choice, a finding or a note."""
 
 import json
 

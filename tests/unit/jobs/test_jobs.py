@@ -1,4 +1,4 @@
-"""Kept jobs, and jobs that are cut into pieces."""
+"""Test stored jobs, and jobs that are divided into chunks."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Who is heard when there are too many, and how many there can be."""
+"""Test which connections are read when there are too many, and their limits."""
 
 import asyncio
 import resource
@@ -11,14 +11,14 @@ from exactperm.settings import Settings
 
 
 class Loop:
-    """Calls nobody back."""
+    """A loop that never calls back."""
 
     def call_later(self, *_: Any) -> None:
         pass
 
 
 class Link:
-    """A connection of which the edge knows who it is, and which does as it is told."""
+    """A controllable connection with an address."""
 
     def __init__(self, edge: Edge) -> None:
         self.edge, self.loop, self.gone = edge, Loop(), False

@@ -1,4 +1,4 @@
-"""Bytes into requests and answers into bytes: whatever pieces they come in, one reading, and h11 reads what is written."""
+"""Test the protocol: requests from bytes in any pieces, with one reading, and answers that h11 can read."""
 
 import asyncio
 import re

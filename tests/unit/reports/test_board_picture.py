@@ -1,4 +1,4 @@
-"""Pictures of comparisons: what is drawn is what the record says, in words as well; and what is refused."""
+"""Test pictures of comparisons against the record, in drawing and words, and refusals."""
 
 import re
 from dataclasses import replace

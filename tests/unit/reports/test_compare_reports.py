@@ -1,4 +1,4 @@
-"""Reports of comparisons say what the record says, board by board."""
+"""Test reports of comparisons against the record, board by board."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Labels of strangers do nothing in any report: parsers that know nothing of ours read what comes out."""
+"""Test that hostile labels are inert in all reports, by independent parsers."""
 
 import csv
 import io

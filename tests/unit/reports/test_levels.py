@@ -1,4 +1,4 @@
-"""No p-value looks as if it were a usual level that it is below, wherever it becomes text, whatever alpha is."""
+"""Test that no p-value below a usual level is shown as that level, in any text, with any alpha."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Pictures show what the record says: masses, tails, words; and are the same bytes every time."""
+"""Test pictures against the record: masses, tails, words, and the same bytes every time."""
 
 import io
 import math

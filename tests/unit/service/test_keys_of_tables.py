@@ -1,4 +1,4 @@
-"""What tells the items of a table: keys, runs, data sets, samples; in text and in JSON, as files, a body and a board."""
+"""Test how items of a table are identified: keys, runs, data sets, samples; in text and JSON, as files, bodies and boards."""
 
 import itertools
 import json

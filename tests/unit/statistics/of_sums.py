@@ -1,4 +1,4 @@
-"""Problems of sums: what every statistic but the quantiles is reduced to."""
+"""Problems of sums, to which every statistic except quantiles is reduced."""
 
 from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.paired import Paired, StatisticSpec

@@ -1,4 +1,4 @@
-"""Counts, scores, effects that come from the caller, and what remains of a sum."""
+"""Test counts, scores and effects of the caller, and remainders of sums."""
 
 import itertools
 import math

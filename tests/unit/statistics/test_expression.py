@@ -1,4 +1,4 @@
-"""Expressions: what they mean, where they are refused, and that comparisons are exact, ties included."""
+"""Test expressions: their meaning, refusals, and exact comparisons, ties included."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Limits of the service hold for all its web processes together, or the documentation says that they are of each."""
+"""Test that limits hold for all web processes together, or are documented as limits of each."""
 
 import pytest
 

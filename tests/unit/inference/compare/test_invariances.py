@@ -1,4 +1,4 @@
-"""What must not change a comparison, and deciding at alpha alone."""
+"""Test invariances of a comparison, and decisions at alpha alone."""
 
 import pickle
 from dataclasses import fields, replace

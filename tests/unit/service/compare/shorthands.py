@@ -1,4 +1,4 @@
-"""Bodies of comparisons in every media type, and what they become."""
+"""Bodies of comparisons in every media type, and their parsed requests."""
 
 import io
 import json

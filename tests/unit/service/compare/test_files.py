@@ -1,4 +1,4 @@
-"""Files of many systems: what the readers of two read of each, under the systems' names."""
+"""Test files of many systems against the readers of two, under the systems' names."""
 
 import pkgutil
 import random
