@@ -179,8 +179,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 CORRECTIONS = ("label_column", "covariates")
 INTEGERS = tuple(one.name for one in READER_OPTIONS if one.type == "integer")
 
-# They tell one of two systems from the other, or correct their difference: a board of many has none of them.
+# They tell one of two systems from the other, correct their difference, or test its slices: a board of many has none of them.
 OF_TWO = (
     *(f"{name}_{role}" for name in ("filter", "metric", "system", "tag_column") for role in "uv"),
-    *CORRECTIONS, "correction",
+    *CORRECTIONS, "correction", "slices",
 )  # fmt: skip

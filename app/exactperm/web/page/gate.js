@@ -1,7 +1,7 @@
 // The result of a gate: pass, fail or inconclusive, with the reason.
 import { AGAIN, eCell, isSequential, lookRows } from "./looks.js";
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
-import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
+import { card, keyList, movedCard, notesCard, numbersCard, slicesCard, table, verdictCard, warnings } from "./result.js";
 import { interval, isControlled } from "./verdict.js";
 import { prose } from "./prose.js";
 import { measured, methodTitle } from "./words.js";
@@ -23,7 +23,7 @@ export function gateCards(answer, names) {
     },
     several ? null : key(answer.metrics[0], names),
   );
-  const rest = answer.metrics.flatMap((metric) => [decisionCard(metric, several), warnings(metric.test.warnings, names),
+  const rest = answer.metrics.flatMap((metric) => [decisionCard(metric, several), warnings(metric.test.warnings, names), slicesCard(metric.slices, metric.alpha),
     numbersCard(metric.test, names, titleOf(metric)), movedCard(metric.test.moved, names), notesCard(metric.test, names)]);
   return [top, ...rest].filter(Boolean);
 }

@@ -9,7 +9,7 @@ const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the 
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
 const SUBMITS = { test: "Compare", gate: "Decide", board: "Rank systems", plan: "Plan" };
 const EMPTY = { plan: "No plan yet" };
-const OF_TWO = /_[uv]$/; // options of the readers for one of two systems
+const OF_TWO = /_[uv]$|^(slices|label_column|covariates|correction)$/; // options of the readers for two systems
 let meta = null;
 
 export const limits = () => meta?.limits ?? {};

@@ -25,7 +25,7 @@ export function verdictCard({ tone, badge, headline, details }, ...below) {
 export function testCards(answer, names) {
   return [
     verdictCard(verdict(answer, names), keyNumbers(answer, names)),
-    warnings(answer.warnings, names), numbersCard(answer, names), movedCard(answer.moved, names), notesCard(answer, names),
+    warnings(answer.warnings, names), slicesCard(answer.slices, answer.alpha), numbersCard(answer, names), movedCard(answer.moved, names), notesCard(answer, names),
   ].filter(Boolean);
 }
 
@@ -135,6 +135,21 @@ function methodRows(answer, names) {
     least !== null && ["Smallest attainable p", smallest(least)],
     ["Answer", answer.id ?? "–", answer.signature ?? ""],
   ];
+}
+
+/** The table of slices, the smallest p-value first. */
+export function slicesCard(slices, alpha) {
+  if (!slices) return null;
+  const heads = ["Slice", "Items", "Difference", "p-value", "Adjusted p"];
+  const rows = slices.items.map((one) => element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, one.slice)),
+    [count(one.n), signed(one.difference), pNumber(one.p_value, 4), pNumber(one.p_adjusted, 4)].map((cell) => element("td", {}, cell)),
+    element("td", {}, one.significant ? "significant" : "")));
+  const known = slices.exact ? "exact" : slices.p_value_bounds_kind === "confidence" ? "sampled" : "bounded";
+  return card("Slices", "notes",
+    element("p", {}, `The p-value of all slices together, at ${number(alpha)}, is ${pNumber(slices.p_value, 4)} (${slices.method.replaceAll("_", " ")}, ${known}).`),
+    element("div", { class: "scroll" }, element("table", {},
+      element("thead", {}, element("tr", {}, [...heads, ""].map((head) => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, rows))));
 }
 
 export function movedCard(moved, names) {
