@@ -124,6 +124,28 @@ class FirstLook:
         cells = [[field.strip() for field in fields_of(row, self.delimiter)] for row in rows]
         return cells[:-1] if len(self.text) >= START_BYTES and len(cells) > 1 else cells
 
+    @cached_property
+    def first_values(self) -> dict[str, list[Any]]:
+        """The first values of each column or field, by its name in lower case; empty if the file has neither."""
+        if self.is_json:
+            try:
+                if self.text.lstrip().startswith("["):
+                    values = json.loads(self.source.content)[:MAX_LINES]
+                else:
+                    lines = self.text.split("\n", MAX_LINES)[:MAX_LINES]
+                    if len(self.text) < len(self.source.content) and len(lines) > 1:
+                        lines.pop()  # it may be cut off
+                    values = [json.loads(line) for line in lines if line.strip()]
+            except (ValueError, RecursionError):
+                return {}
+            records = [value for value in values if isinstance(value, dict)]
+            fields = dict.fromkeys(name for record in records for name in record)
+            return {name.lower(): [record.get(name) for record in records] for name in fields}
+        names, *rows = self.table or [[]]
+        whole = [row for row in rows if len(row) == len(names)]
+        columns = {name.lower(): [row[at] for row in whole] for at, name in enumerate(names)}
+        return columns if whole else {}
+
 
 # The signature of a reader: from files by role, options and the name of the format to a reading; raises InputError.
 Read = Callable[[Mapping[str, Source], ReaderOptions, str], Reading]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
 from ...statistics.paired import StatisticSpec
 from .. import names
-from ..format import MAX_LINES, FirstLook, Sign
+from ..format import FirstLook, Sign
 from ..frame import Frame
 from ..names import find, folded, is_key, is_one_of, is_predicted
 from ..number_text import MISSING, TRUTH, parsed, plain_numbers
@@ -84,10 +83,10 @@ def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
 
 def sign_of_labels(look: FirstLook) -> Sign:
     """The sign of files with a column of labels beside gold, or with a separate file of gold."""
-    columns, gold, mine = _columns(look), None, False
+    columns, gold, mine = look.first_values, None, False
     found = truth = None
     if look.roles == {"u", "v", "gold"}:
-        gold = _columns(look.other("gold"))
+        gold = look.other("gold").first_values
         found = find(columns, (*names.PREDICTED, *names.CLASS)) or _only(columns)
         truth = find(gold, names.GOLD_LABEL) or _only(gold)
     elif look.roles == {"u", "v"} and find(columns, names.SCORE) is None:
@@ -120,7 +119,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
     if look.roles == {"u", "v"}:
         _refuse_scores_beside_labels(look)
         return
-    columns = _columns(look) if look.roles == {"file"} else {}
+    columns = look.first_values if look.roles == {"file"} else {}
     truth = find(columns, (*names.NO_SYSTEM, *names.GOLD_LABEL))
     if truth is None:
         return
@@ -159,7 +158,7 @@ def _refuse_single_system(look: FirstLook, name: str, truth: str, system: str) -
 
 def _refuse_scores_beside_labels(look: FirstLook) -> None:
     """Refuse a file of each system with labels and scores: the caller must choose between means of scores and AUC."""
-    columns, other = _columns(look), _columns(look.other("v"))
+    columns, other = look.first_values, look.other("v").first_values
     truth, score = find(columns, names.SURELY_GOLD), find(columns, ("score", *names.PROBABILITY))
     if truth is None or score is None or truth not in other or len(_known(columns[truth])) != AUC_CLASSES:
         return
@@ -171,12 +170,12 @@ def _refuse_scores_beside_labels(look: FirstLook) -> None:
 
 def has_gold(look: FirstLook) -> bool:
     """Whether a column has a name that only gold has."""
-    return find(_columns(look), names.SURELY_GOLD) is not None
+    return find(look.first_values, names.SURELY_GOLD) is not None
 
 
 def has_counts(look: FirstLook) -> bool:
     """Whether a table has no header, or counts of both systems (tp_u and tp_v), and so no column of gold."""
-    columns = _columns(look)
+    columns = look.first_values
     counted = {name[:-1] for name in columns if name.endswith("_u")} & {
         name[:-1] for name in columns if name.endswith("_v")
     }
@@ -238,25 +237,3 @@ def _known(values: list[Any]) -> set[str]:
     """The values that are not missing as text, without a trailing `.0`."""
     kept = (value for value in values if not is_gap(value) and not isinstance(value, list | dict))
     return {str(value).strip().removesuffix(".0") for value in kept}
-
-
-def _columns(look: FirstLook) -> Table:
-    """The first values of each column or field, by its name in lower case; empty if the file has neither."""
-    if look.is_json:
-        try:
-            if look.text.lstrip().startswith("["):
-                values = json.loads(look.source.content)[:MAX_LINES]
-            else:
-                lines = look.text.split("\n", MAX_LINES)[:MAX_LINES]
-                if len(look.text) < len(look.source.content) and len(lines) > 1:
-                    lines.pop()  # it may be cut off
-                values = [json.loads(line) for line in lines if line.strip()]
-        except (ValueError, RecursionError):
-            return {}
-        records = [value for value in values if isinstance(value, dict)]
-        fields = dict.fromkeys(name for record in records for name in record)
-        return {name.lower(): [record.get(name) for record in records] for name in fields}
-    names_of_table, *rows = look.table or [[]]
-    whole = [row for row in rows if len(row) == len(names_of_table)]
-    columns = {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)}
-    return columns if whole else {}
