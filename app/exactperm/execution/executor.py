@@ -57,7 +57,7 @@ class Dispatcher:
         supervisor.on_overrun = self._dispatch
 
     def close(self) -> None:
-        """Waiting and new callers get `Overloaded`."""
+        """Refuse waiting and new callers with `Overloaded`."""
         self.closed = True
         for call in self._scheduler.clear():
             if not call.waiter.done():
@@ -97,7 +97,7 @@ class Dispatcher:
         return worker_process
 
     def release(self, call: Call, worker: WorkerProcess, *, again: bool) -> None:
-        """The call leaves its worker, which becomes idle unless it was killed."""
+        """Take the call from its worker, which becomes idle unless it was killed."""
         self._scheduler.stop(call, again=again)
         self._supervisor.busy.pop(worker, None)
         self._supervisor.progress.note(time.monotonic())
@@ -105,13 +105,13 @@ class Dispatcher:
         self._dispatch()
 
     def plan(self, call: Call, seconds: float) -> bool:
-        """Whether a running call may continue, now that its duration is predicted."""
+        """Return whether a running call may continue, now that its duration is predicted."""
         may_continue = not call.abandoned and self._scheduler.plan(call, seconds, time.monotonic()) == "go"
         self._dispatch()  # with a long call running, a waiting short one may start
         return may_continue
 
     def refused(self, reason: str, call: Call) -> Overloaded:
-        """The error for a refused call, with the time to retry after."""
+        """Return the error for a refused call, with the time to retry after."""
         self.rejections[reason] += 1
         wait = self._throughput.retry_after_s(
             self._scheduler,
@@ -129,7 +129,7 @@ class Dispatcher:
             call = self._scheduler.next()
             if (
                 call is None or call.waiter.done()
-            ):  # only long calls wait and no more may run; or the caller gives up
+            ):  # only long calls wait and no more may run, or the caller has given up
                 self._pool.give_back(worker)
                 if call is None:
                     return
@@ -160,12 +160,12 @@ class WorkerCall:
         return await worker.call(self.pickled, self.body, self, self.ask_above_s)
 
     def deadline(self, seconds: float) -> None:
-        """The body sets a deadline."""
+        """Set the deadline from the body."""
         self.call.ends_by = self.start + min(seconds, self.longest_s)
         self.flight.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
-        """Whether a call that turns out long may run now: a caller waits long enough, and a process is free for it."""
+        """Return whether a call that turns out long may run now: a caller waits long enough, and a process is free."""
         return self.flight.plan(seconds) and self.dispatcher.plan(self.call, seconds)
 
 
@@ -185,7 +185,7 @@ class Attempts:
     spawn: Callable[[Coroutine[Any, Any, None]], None]
 
     async def call(self, work: WorkerCall, function: Function, job: object) -> Any:
-        """One call with its attempts."""
+        """Run a call, retrying once if its worker dies."""
         self.scheduler.enter(work.call)
         try:
             pickled = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
@@ -194,7 +194,7 @@ class Attempts:
             self.scheduler.leave(work.call)
 
     async def joined(self, first: WorkerCall, split: Split) -> Any:
-        """The result of a call that was split. Its parts have the same deadline, end together, and are retried alone.
+        """Return the result of a split call. Its parts share the deadline, end together, and are retried separately.
 
         They are already accepted, so no queue refuses them; they wait there like others, at most `at_once` at a time,
         so that other calls come in between.
@@ -236,7 +236,7 @@ class Attempts:
         raise WorkerLost("The process that computed this test died twice. There is no answer.")
 
     async def _run(self, work: WorkerCall, worker: WorkerProcess) -> Any:
-        """One attempt. When it ends, for whatever reason, the call no longer runs and its worker is idle or killed."""
+        """Make one attempt. However it ends, the call no longer runs and its worker is idle or killed."""
         call = work.call
         talk = asyncio.get_running_loop().create_task(work.run(worker))
         talk.add_done_callback(
@@ -268,7 +268,7 @@ class Attempts:
         self.dispatcher.release(call, worker, again=False)
 
     async def _let_end(self, work: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
-        """Nobody waits for this call: let it end by itself for `LEAVING_S`, then kill its worker."""
+        """Give a call that nobody waits for `LEAVING_S` to end, then kill its worker."""
         try:
             await asyncio.wait({talk}, timeout=LEAVING_S)
         finally:
@@ -339,7 +339,7 @@ class Executor:
     def begin(self) -> None:
         """Fork the fork server, which then imports in parallel; `start` waits for it.
 
-        Only before there are threads and an event loop; without this call, `start` starts it as a new process.
+        Call it only before there are threads and an event loop; otherwise `start` starts a new process.
         """
         self._pool.begin(by_fork=True)
 
@@ -370,12 +370,12 @@ class Executor:
 
     @property
     def queued(self) -> int:
-        """How many calls wait for a worker."""
+        """The number of calls that wait for a worker."""
         return self._scheduler.waiting()
 
     @property
     def running(self) -> int:
-        """How many calls run in a worker."""
+        """The number of calls that run in a worker."""
         return self._scheduler.running()
 
     @property
@@ -385,12 +385,12 @@ class Executor:
 
     @property
     def restarts(self) -> Counter[str]:
-        """How many workers were replaced, by reason."""
+        """The number of replaced workers, by reason."""
         return self._pool.restarts
 
     @property
     def rejections(self) -> Counter[str]:
-        """How many calls were refused, by reason."""
+        """The number of refused calls, by reason."""
         return self._dispatcher.rejections
 
     @property
@@ -413,12 +413,12 @@ class Executor:
         deadline_s: float,
         longest_s: float | None = None,
     ) -> Any:
-        """Run one call in a worker and return its result, or raise what it raised; see `run_shared`."""
+        """Run one call in a worker and return its result, or raise its exception; see `run_shared`."""
         result, _ = await self.run_shared(object(), function, job, body, deadline_s, longest_s)
         return result
 
     def under_way(self, key: Hashable) -> bool:
-        """Whether a call with this key waits or runs."""
+        """Return whether a call with this key waits or runs."""
         return key in self._flights
 
     def refuse_unless_room(self, key: Hashable, size: int, predicted_s: float = 0.0) -> None:

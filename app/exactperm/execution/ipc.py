@@ -40,7 +40,7 @@ FORK_SERVER, WORKER = "fork server", "worker"  # the roles of a started process
 GO = b"g"
 PARK = b"p"
 
-# Each worker has a core to itself: threads inside BLAS or OpenMP would only compete for it.
+# Each worker has a core, for which threads inside BLAS or OpenMP would only compete.
 SINGLE_THREAD_ENV = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -66,7 +66,7 @@ class Control(Protocol):
         """Set the deadline to `seconds` after the call was submitted, within what the caller allows."""
 
     def plan(self, seconds: float) -> None:
-        """The rest of this call is predicted to take `seconds`. The call may be parked here, and start again later."""
+        """Predict that the rest of this call takes `seconds`. The call may be parked here, and start again later."""
 
 
 Function = Callable[[Any, bytes | bytearray, Control], Any]  # of a job and the body of its request
@@ -76,10 +76,10 @@ class Unbounded:
     """The control of a short call in the same process: no limits."""
 
     def deadline(self, seconds: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def plan(self, seconds: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 UNBOUNDED = Unbounded()

@@ -1,7 +1,7 @@
 """Memory of a process: figures of proc(5) (None without /proc), and when freed memory returns to the system.
 
 By default glibc maps every array of a megabyte or more anew at each call: with a million items a third of a worker's
-time goes into page faults for memory that it just had. mallopt(3) keeps it; without glibc nothing changes.
+time goes into page faults for memory that it just freed. mallopt(3) keeps it; without glibc nothing changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STATE, UTIME, STIME = 0, 11, 12  # fields of stat, counted after the name in par
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Resident memory of a process, in bytes."""
+    """Return the resident memory of a process, in bytes."""
     try:
         return int((PROC / str(pid) / "statm").read_bytes().split()[1]) * PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -26,8 +26,8 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def state_and_ticks(pid: int) -> tuple[str, int] | None:
-    """The state of a process (R runs, S sleeps, T is stopped, D waits for a device), and its CPU time in
-    clock ticks (usually 10 ms).
+    """Return the state of a process (R runs, S sleeps, T stopped, D waits for a device) and its CPU time in clock ticks
+    (usually 10 ms).
     """
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
@@ -37,7 +37,7 @@ def state_and_ticks(pid: int) -> tuple[str, int] | None:
 
 
 def data_bytes() -> int | None:
-    """The memory that RLIMIT_DATA counts, in bytes: private writable memory, touched or not."""
+    """Return the bytes that RLIMIT_DATA counts: private writable memory, touched or not."""
     try:
         status = (PROC / "self" / "status").read_text()
     except OSError:
@@ -96,7 +96,7 @@ class Peaks:
         self._held = 0
 
     def over(self, resident: int, held: int) -> bool:
-        """Whether memory should be returned now."""
+        """Return whether to return memory now."""
         return max(resident - held - self._needed, self._held - held) > WORTH_BYTES
 
     def gave_back(self, resident: int, held: int) -> None:

@@ -22,7 +22,7 @@ from .scheduler import Call, Scheduler
 
 
 def nothing(job: object, body: bytes | bytearray, control: object) -> None:
-    """A warm-up that does nothing."""
+    """Do nothing, as a warm-up."""
 
 
 class WarmWorkers:
@@ -58,7 +58,7 @@ class WarmWorkers:
             self._start_server()
 
     async def one(self) -> WorkerProcess:
-        """A worker that is ready and warm.
+        """Return a worker that is ready and warm.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Pool:
 
         Raises
         ------
-            NotStarted: some were not ready in the time that one may take. The warm-up's exceptions.
+            NotStarted: some were not ready in time. The warm-up's exceptions.
         """
         if not self._begun:
             self.begin(by_fork=False)
@@ -209,7 +209,7 @@ class Pool:
         return (*(worker.pid for worker in self._workers), *self._warm.starting_pids)
 
     def take(self) -> WorkerProcess | None:
-        """The idle worker that was used last (its caches are warmest), or None."""
+        """Return the idle worker used last (its caches are warmest), or None."""
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -286,7 +286,7 @@ class Progress:
         self._ticks = dict(ticks)
 
     def stalled(self, now: float, *, pending: bool) -> bool:
-        """Whether work is pending and there was no progress for `stall_s`."""
+        """Return whether work is pending and there was no progress for `stall_s`."""
         return pending and now - self._moved > self._stall_s
 
 
@@ -301,7 +301,7 @@ class Standstill:
         self._since: dict[int, tuple[str, int, float]] = {}
 
     def look(self, states: Mapping[int, tuple[str, int]], now: float) -> tuple[set[int], set[int]]:
-        """Process ids of workers stopped for too long, and of all that are stopped now."""
+        """Return the process ids of workers stopped for too long, and of all that are stopped now."""
         before, self._since = self._since, {}
         for pid, (state, ticks) in states.items():
             if state not in self._patience_s:

@@ -46,10 +46,10 @@ _libc = ctypes.CDLL(None)
 
 
 class Child:
-    """A child process with the id `pid`, which nobody else waits for. asyncio's watchers only know processes that
+    """A child process with the id `pid`, for which nobody else waits. asyncio's watchers only know processes that
     asyncio started.
 
-    It may be created before the event loop runs, in which `watch` is then called.
+    It may be created before the event loop runs; then call `watch` in the loop.
     """
 
     def __init__(self, pid: int) -> None:
@@ -59,7 +59,7 @@ class Child:
         self._watched = False
 
     def watch(self) -> None:
-        """Notice its exit, in the running event loop."""
+        """Watch for its exit, in the running event loop."""
         if self._watched:
             return
         self._watched = True
@@ -74,7 +74,7 @@ class Child:
             loop.add_reader(descriptor, self._reap, loop, descriptor)
 
     def kill(self) -> None:
-        """Kill it at once; its id is its own until it has been waited for."""
+        """Kill it at once; its id is not reused before it has been waited for."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -112,7 +112,7 @@ def spawn(module: str, arguments: Sequence[str], descriptor: int) -> int:
 
 
 def fork(main: Callable[[], None]) -> int:
-    """Fork a child that runs `main` and exits; only where this process has neither threads nor an event loop."""
+    """Fork a child that runs `main` and exits; this process must have neither threads nor an event loop."""
     pid = os.fork()
     if not pid:
         status = 1
@@ -142,7 +142,7 @@ def adopt_grandchildren() -> bool:
 def die_with_parent(parent: int) -> None:
     """Let the kernel kill this process when its parent, with this id, dies (Linux)."""
     _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it was faster
+    if os.getppid() != parent:  # it died first
         os._exit(1)
 
 
@@ -150,8 +150,8 @@ def keep_from_children(*sockets: socket.socket) -> None:
     """Make every fork of this process close these sockets, so that serving ends with this process."""
 
     def close() -> None:
-        for one in sockets:
-            one.close()
+        for each in sockets:
+            each.close()
 
     os.register_at_fork(after_in_child=close)
 
@@ -176,10 +176,10 @@ class Notices(Protocol):
     """Receives the notices of a running call."""
 
     def deadline(self, seconds: float) -> None:
-        """The call sets its deadline, in seconds after it was submitted."""
+        """Receive the call's deadline, in seconds after it was submitted."""
 
     def plan(self, seconds: float) -> bool:
-        """The call is predicted to take `seconds`; return whether it may run now (else it is parked)."""
+        """Receive the predicted `seconds`; return whether the call may run now (else it is parked)."""
         ...
 
 
@@ -187,10 +187,10 @@ class NoNotices:
     """Ignores notices and allows everything; for the warm-up."""
 
     def deadline(self, seconds: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def plan(self, seconds: float) -> bool:
-        """Always allowed."""
+        """Allow everything."""
         return True
 
 
@@ -218,7 +218,7 @@ class WorkerProcess:
 
     @classmethod
     def start_by_fork(cls, memory_bytes: int, preload: str, part: str) -> WorkerProcess:
-        """Like `start`, but by a fork of this process after importing the module, which this process needs anyway."""
+        """Start by a fork of this process after importing the module, which this process needs as well."""
         importlib.import_module(preload)
         ours, theirs = _connected()
 
@@ -230,7 +230,7 @@ class WorkerProcess:
             return cls(Child(fork(main)), ours)
 
     async def fork(self) -> WorkerProcess:
-        """A new worker, warm, of this fork server."""
+        """Fork a new, warm worker from this fork server."""
         ours, theirs = _connected()
         with theirs, _closed_on_error(ours):
             return WorkerProcess(Child(await self._forked_with(theirs)), ours)
@@ -366,7 +366,7 @@ def _closed_on_error(connection: socket.socket) -> Iterator[None]:
 
 
 def _connected() -> tuple[socket.socket, socket.socket]:
-    """The two ends of a connection: ours, which does not block, and the other process's."""
+    """Return the two ends of a connection: ours, which does not block, and the other process's."""
     ours, theirs = socket.socketpair()
     for end in (ours, theirs):
         # Large buffers transfer a 5 MB body in a few wake-ups instead of dozens.

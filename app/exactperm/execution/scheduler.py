@@ -38,7 +38,7 @@ QUEUES: tuple[QueueName, ...] = ("short", "long")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much may wait in a queue: calls, predicted seconds of work, and bytes of bodies."""
+    """The limits of a queue: calls, predicted seconds of work, and bytes of bodies."""
 
     depth: int
     seconds: float
@@ -61,7 +61,7 @@ class Call:
     waiter: Any = field(default=None, repr=False)
 
     def left(self, now: float) -> float:
-        """Predicted seconds that remain."""
+        """Return the predicted seconds that remain."""
         left = self.seconds - (now - self.began) if self.state == "running" else self.seconds
         return max(0.0, min(left, self.ends_by - now))
 
@@ -80,27 +80,27 @@ class Scheduler:
     # -- state ----------------------------------------------------------------------------------
 
     def waiting(self, queue: QueueName | None = None) -> int:
-        """How many calls wait, in one queue or in both."""
+        """Count the calls that wait, in one queue or in both."""
         return sum(len(self._waiting[each]) for each in QUEUES if queue in {None, each})
 
     def running(self, queue: QueueName | None = None) -> int:
-        """How many calls run, of one queue or of both."""
+        """Count the calls that run, of one queue or of both."""
         return sum(1 for call in self._running if queue in {None, call.queue})
 
     def pending_s(self, now: float, queue: QueueName | None = None) -> float:
-        """Predicted seconds of the calls that wait or run, in one queue or in both."""
+        """Sum the predicted seconds of the calls that wait or run, in one queue or in both."""
         queues = QUEUES if queue is None else (queue,)
         waiting = sum(call.left(now) for each in queues for call in self._waiting[each])
         return waiting + sum(call.left(now) for call in self._running if call.queue in queues)
 
     def serving(self, queue: QueueName, processes: int) -> int:
-        """How many of `processes` serve a queue now; at least one."""
+        """Return how many of `processes` serve a queue now; at least one."""
         if queue == "long":
             return max(1, min(self.long_places, processes))
         return max(1, min(processes - self.running("long"), self._usual or processes))
 
     def refusal(self, call: Call, now: float) -> Reason | None:
-        """The bound that keeps this call out of its queue, or None. An empty queue accepts a call of any length and size."""
+        """Return the bound that keeps this call out of its queue, or None. An empty queue accepts any call."""
         line, bounds = self._waiting[call.queue], self._bounds
         if len(line) >= bounds.depth:
             return "queue_depth"
@@ -117,7 +117,7 @@ class Scheduler:
         call.queue = "long" if call.seconds > self.long_s else "short"
 
     def may_begin(self, call: Call) -> bool:
-        """Whether an idle worker may take this call before all waiting ones."""
+        """Return whether an idle worker may take this call before all waiting ones."""
         allowed = call.queue == "short" or self._place_for_long()
         return allowed and self._room() and not self._waiting[call.queue]
 
@@ -135,7 +135,7 @@ class Scheduler:
             call.state = "gone"
 
     def next(self) -> Call | None:
-        """The call that an idle worker takes now, removed from its queue; None if there is none."""
+        """Remove and return the call that an idle worker takes now; None if there is none."""
         if not self._room():
             return None
         queues: tuple[QueueName, ...] = ("long", "short") if self._place_for_long() else ("short",)
@@ -156,7 +156,7 @@ class Scheduler:
     # -- running --------------------------------------------------------------------------------------------
 
     def begin(self, call: Call, now: float) -> None:
-        """A worker runs the call."""
+        """Note that a worker runs the call."""
         call.state, call.began = "running", now
         self._running.add(call)
 
@@ -167,7 +167,7 @@ class Scheduler:
         call.state = "off" if again else "gone"
 
     def plan(self, call: Call, seconds: float, now: float) -> Verdict:
-        """A running call is predicted to take `seconds` more."""
+        """Decide about a running call that is predicted to take `seconds` more."""
         if seconds <= self.long_s and (call.queue == "short" or call.unannounced):
             return "go"
         placed = call.queue == "long" and not call.unannounced
@@ -180,7 +180,7 @@ class Scheduler:
         return "park" if call.refused is None else "refuse"
 
     def overran(self, now: float) -> list[Call]:
-        """Running calls that took longer than predicted; they count as long from now on."""
+        """Return the running calls that take longer than predicted; they count as long from now on."""
         calls = [
             call for call in self._running if call.queue == "short" and now - call.began > 2 * self.long_s
         ]
@@ -240,7 +240,7 @@ class Throughput:
         self.usual_s += (1 - MEMORY) * (min(took_s, self._long_s) - self.usual_s)
 
     def drain_rate(self, queue: QueueName, processes: int) -> float:
-        """Predicted seconds of work that leave a queue per second."""
+        """Return the predicted seconds of work that leave a queue per second."""
         return self._speeds[queue].value * processes
 
     def retry_after_s(
@@ -252,7 +252,7 @@ class Throughput:
         least_s: int,
         seconds: float = 0.0,
     ) -> int:
-        """Whole seconds until the pending calls of a queue, and those refused before this one, could have run.
+        """Return whole seconds until the pending calls of a queue, and those refused before this one, can have run.
 
         Each refused call of `seconds` is scheduled behind the previous one, so that not all retry at once and most
         find room. After `SPREAD_S` the schedule starts again.

@@ -48,7 +48,7 @@ class Cache(Generic[Value]):
         return self._max_bytes > 0 and self._max_entries > 0
 
     def get(self, key: bytes) -> Entry[Value] | None:
-        """The entry of a request, or None; it becomes the most recently used."""
+        """Return the entry of a request, or None; it becomes the most recently used."""
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
@@ -74,7 +74,7 @@ TOO_LATE = (
 
 
 class Waiter:
-    """A caller with its own deadline, counted from its own start; it leaves at once if the deadline cannot be met."""
+    """A caller with a deadline, counted from its start; it leaves at once if the deadline cannot be met."""
 
     def __init__(self, limit: asyncio.Timeout, start: float, deadline_s: float, longest_s: float) -> None:
         self.too_long: TooLong | None = None
@@ -84,13 +84,13 @@ class Waiter:
         self._longest_s = longest_s
 
     def deadline(self, seconds: float) -> None:
-        """The body sets another deadline."""
+        """Set another deadline from the body."""
         self._deadline_s = min(seconds, self._longest_s)
         if not self._limit.expired():
             self._limit.reschedule(self._start + self._deadline_s)
 
     def stays(self, seconds: float, most_over_deadline: float) -> bool:
-        """Whether to keep waiting for `seconds` of work; if not, the waiter leaves."""
+        """Return whether to keep waiting for `seconds` of work; if not, the waiter leaves."""
         if seconds <= most_over_deadline * self._deadline_s:
             return True
         self.too_long = TooLong(seconds, self._deadline_s)
@@ -112,13 +112,13 @@ class Flight:
         self._planned_s = 0.0
 
     def deadline(self, seconds: float) -> None:
-        """The body sets a deadline, which counts for each waiter from its own start."""
+        """Set a deadline from the body, which counts for each waiter from its start."""
         self._deadline_s = seconds
         for waiter in tuple(self._waiters.values()):
             waiter.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
-        """The computation is predicted to take `seconds`; whether any waiter stays."""
+        """Note that the computation is predicted to take `seconds`; return whether any waiter stays."""
         self._planned_s = seconds
         waiters = tuple(self._waiters.values())
         staying = [waiter.stays(seconds, self._most_over_deadline) for waiter in waiters]
@@ -148,13 +148,13 @@ class SingleFlight:
         self._flights: dict[Hashable, Flight] = {}
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether a computation with this key is in flight."""
+        """Return whether a computation with this key is in flight."""
         return key in self._flights
 
     async def join(
         self, key: Hashable, compute: Compute, deadline_s: float, longest_s: float
     ) -> tuple[Any, bool]:
-        """The result of `compute`, and whether it was shared with an earlier caller; re-raises its error.
+        """Return the result of `compute`, and whether it was shared with an earlier caller; re-raise its error.
 
         The deadline counts from now; the body may set another one, up to `longest_s`.
 

@@ -39,9 +39,9 @@ from .ipc import (
 from .memory import RETAINED_SHARE, data_bytes, give_back, keep_freed, resident_bytes, set_name
 
 PARENT_POLL_S = 1.0
-# Workers yield to the web process, which needs the processor only for moments: otherwise a refusal or a health probe would
-# wait for the end of a worker's time slice. With 10 instead of 5, refusals took so much of the processor that goodput under
-# three times the load fell below 90 % of the peak (`python -m loadtest.goals --goal 8`).
+# Workers yield to the web process, which needs the processor only briefly; otherwise a refusal or a health probe would
+# wait for the end of a worker's time slice. With 10 instead of 5, refusals took so much of the processor that goodput
+# under three times the load fell below 90 % of the peak (`python -m loadtest.goals --goal 8`).
 NICENESS = 5
 
 
@@ -106,7 +106,7 @@ def portable(error: Exception) -> bytes:
 
 
 def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_above_s: float) -> None:
-    """Run one call and write its reply. A MemoryError is left to `main`, because the process cannot be trusted after it."""
+    """Run one call and write its reply. `main` handles a MemoryError, after which the process cannot be trusted."""
     try:
         function, job = pickle.loads(call)  # noqa: S301  (our own web process wrote it)
         result: Any = function(job, body, WorkerControl(connection, ask_above_s))
@@ -150,10 +150,10 @@ def serve_call(connection: socket.socket, header: bytes | bytearray) -> bool:
 
 
 def settle(memory_bytes: int) -> int:
-    """After the warm-up, limit the memory, and return the resident bytes."""
+    """Limit the memory after the warm-up, and return the resident bytes."""
     gc.freeze()
     limit_memory(memory_bytes)
-    if sys.platform == "linux":  # elsewhere niceness means other things
+    if sys.platform == "linux":  # niceness differs elsewhere
         os.nice(NICENESS)  # only now, so that the service is ready early
     return resident_bytes(os.getpid()) or 0
 
@@ -171,27 +171,27 @@ def serve_forks(connection: socket.socket) -> socket.socket | None:
                 return None
             gc.freeze()  # a collection would write to every object and unshare its memory
             continue
-        own = socket.socket(fileno=descriptors[0])
+        worker_end = socket.socket(fileno=descriptors[0])
         pid = fork_for_grandparent()
         if not pid:
-            connection.close()  # else nobody would notice the end of the fork server
-            return own
-        own.close()
+            connection.close()  # so that the end of the fork server is noticed
+            return worker_end
+        worker_end.close()
         reply(connection, FORKED, PROCESS_ID.pack(pid))
 
 
 def fork_for_grandparent() -> int:
-    """Fork a process that the web process adopts, as its parent exits at once; its id, 0 in itself."""
+    """Fork a process that the web process adopts, as its parent exits at once; return its id, 0 in itself."""
     read, write = os.pipe()
     between = os.fork()
     if between:
         os.close(write)
         os.waitpid(between, 0)
-        told = os.read(read, PROCESS_ID.size)
+        packed = os.read(read, PROCESS_ID.size)
         os.close(read)
-        if not told:
+        if not packed:
             raise OSError("no process could be forked")
-        return int(PROCESS_ID.unpack(told)[0])
+        return int(PROCESS_ID.unpack(packed)[0])
     os.close(read)
     try:
         pid = os.fork()
@@ -214,10 +214,10 @@ def limit_memory(more_bytes: int) -> None:
     if now is None:
         return
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = now + more_bytes
+    limit = now + more_bytes
     if most != resource.RLIM_INFINITY:
-        wanted = min(wanted, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
 def exit_with_parent(parent: int) -> None:

@@ -34,7 +34,7 @@ WRITABLE = (
 )
 IDENTITY = "identity"  # of the file that a connection has open
 POSTGRES = "postgresql+psycopg"
-# Half a minute after the other side has gone, a connection is closed, on either side.
+# Each side closes a connection half a minute after the other side has gone.
 KEEPALIVES = {
     "keepalives": 1,
     "keepalives_idle": 5,
@@ -47,7 +47,7 @@ KEEPALIVES = {
 
 
 def engine_of(url: str, *, connections: int = 4) -> sa.Engine:
-    """The engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg.
+    """Return the engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def engine_of(url: str, *, connections: int = 4) -> sa.Engine:
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:
-    """A file with a write-ahead log, so that readers and the one writer do not wait for each other."""
+    """Open a file with a write-ahead log, so that readers and the only writer do not wait for each other."""
     if url.database is None or url.database == ":memory:":
         raise ValueError("jobs need a file: sqlite:////path/jobs.sqlite")
     file = Path(url.database)
@@ -88,13 +88,13 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
     @sa.event.listens_for(engine, "checkout")
     def look(_: Any, record: sa.pool.ConnectionPoolEntry, __: Any) -> None:
-        # An open file still takes rows, which nobody will find, after it was deleted or replaced.
+        # After a file was deleted or replaced, the open one still takes rows, which are then lost.
         if record.info[IDENTITY] != _identity(file):
             raise sa.exc.DisconnectionError(f"{file} was replaced by another file")
 
     @sa.event.listens_for(engine, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
-        # A connection that found the file read-only stays read-only, even when the file no longer is.
+        # A connection to a file that was read-only stays read-only, even when the file becomes writable.
         if _is_unwritable(context.original_exception):
             context.is_disconnect = True
 
@@ -102,7 +102,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     def begin(connection: sqlite3.Connection, record: sa.pool.ConnectionPoolEntry) -> None:
         opened.set()
         record.info[IDENTITY] = _identity(file)
-        connection.isolation_level = "IMMEDIATE"  # a reader that turns writer would fail at once
+        connection.isolation_level = "IMMEDIATE"  # a reader that becomes a writer would fail at once
         connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
@@ -113,7 +113,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
 
 def _refuse_impossible(file: Path) -> None:
-    """Raise ValueError if the path can never be a database; one that lacks rights or room is only unavailable."""
+    """Raise ValueError if the path can never be a database; without rights or room it is only unavailable."""
     try:
         _make(file)
         wrong = None if file.is_file() else "it is not a file"
@@ -131,7 +131,7 @@ def _make(file: Path) -> None:
 
 
 def _made(file: Path) -> None:
-    """Make the file and its folder; raises the error of SQLite, so that a service starts without them."""
+    """Make the file and its folder, raising the error of SQLite, so that a service starts without them."""
     try:
         _make(file)
     except OSError as error:
@@ -145,7 +145,7 @@ def _cannot_open(why: str) -> sqlite3.OperationalError:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """The device and inode of a file; None if there is none."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         about = file.stat()
     except OSError:
@@ -154,7 +154,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Use a write-ahead log. While another process creates one for a new file, SQLite refuses at once, whatever the
+    """Use a write-ahead log. While another process creates one for a new file, SQLite refuses at once, despite the
     time-out.
     """
     end = time.monotonic() + BUSY_MS / 1e3
@@ -170,17 +170,17 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def identity_of(engine: sa.Engine) -> tuple[int, int] | None:
-    """The current file of the database; None if it is missing or not a file."""
+    """Return the current file of the database; None if it is missing or not a file."""
     return _identity(Path(str(engine.url.database))) if is_sqlite(engine) else None
 
 
 def is_sqlite(engine: sa.Engine) -> bool:
-    """Whether it is a file of this machine."""
+    """Return whether the database is a file of this machine."""
     return bool(engine.dialect.name == "sqlite")
 
 
 def now(connection: sa.Connection) -> float:
-    """Seconds since 1970 by the clock of the database, the only one that all hosts share."""
+    """Return the seconds since 1970 by the clock of the database, the only one that all hosts share."""
     if connection.dialect.name == "sqlite":
         return time.time()
     clock = sa.text("select extract(epoch from clock_timestamp())::float8")
@@ -202,10 +202,10 @@ def reachable() -> Iterator[None]:
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:
-    """The driver's message for the log, without the statement and its data, and with a hint for operators."""
-    told = getattr(error, "orig", None)
-    said = str(told or "").strip().partition("\n")[0] or type(error).__name__
-    return f"{said}; {WRITABLE}" if _is_unwritable(told) else said
+    """Return the driver's message for the log, without the statement and its data, with a hint for operators."""
+    original = getattr(error, "orig", None)
+    message = str(original or "").strip().partition("\n")[0] or type(error).__name__
+    return f"{message}; {WRITABLE}" if _is_unwritable(original) else message
 
 
 def _is_unwritable(error: BaseException | None) -> bool:

@@ -1,6 +1,6 @@
-"""The service's own worker: a child process that is started again when it dies or hangs, and ends with its parent.
+"""The embedded worker: a child process that is restarted when it dies or hangs, and ends with its parent.
 
-Its standard input is a socket: the child says over it that its event loop turns, and sees there that the parent has ended.
+Its standard input is a socket, over which the child reports that its event loop runs, and sees the parent's end.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 PACKAGE = __package__.rpartition(".")[0]
 STOP_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
-STEADY_S = 30.0  # a child that lived so long is started again at once
+STEADY_S = 30.0  # a child that lived this long is restarted at once
 LISTEN_S = 0.5  # for one beat
-AWAY_S = 2.0  # a parent that was itself stopped must not judge its child by silence
+AWAY_S = 2.0  # a parent that was stopped must not blame its child for silence
 
 
 @contextlib.contextmanager
 def embedded_worker(settings: Settings) -> Iterator[None]:
-    """Run one worker during the block, if jobs are on and it is wanted."""
+    """Run one worker during the block, if jobs and the embedded worker are on."""
     if not settings.jobs_url or not settings.jobs_embedded_worker:
         yield
         return
@@ -42,10 +42,10 @@ def embedded_worker(settings: Settings) -> Iterator[None]:
 
 
 class Child:
-    """Keeps one worker running, with a thread that waits for its end."""
+    """Keeps one worker running, by a thread that waits for its end."""
 
     def __init__(self, settings: Settings) -> None:
-        # Settings from the command line; the rest is in the environment already.
+        # Settings from the command line; the others are in the environment already.
         self._environment = {
             **os.environ,
             "EXACTPERM_JOBS_URL": settings.jobs_url,
@@ -99,7 +99,7 @@ class Child:
             self._ended.wait(pause)
 
     def _until_it_ends(self, process: subprocess.Popen[bytes], beats: socket.socket) -> int:
-        """The exit status of the child; kills it if it is silent for too long."""
+        """Return the exit status of the child; kill it if it is silent for too long."""
         beats.settimeout(LISTEN_S)
         patience = self._start_s + 2 * self._stall_s
         heard = time.monotonic()

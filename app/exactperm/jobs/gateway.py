@@ -20,20 +20,20 @@ from .work import Submission
 
 log = logging.getLogger(__name__)
 
-# A database that refuses answers at once; a silent one costs a time-out, and is not asked again for a while.
+# A database that refuses answers at once; a silent one costs a time-out, and is then left alone for a while.
 SLOW_S, PAUSE_S = 1.0, 2.0
-TELL_EVERY_S = 60.0
+LOG_EVERY_S = 60.0
 
 
 def job_limits(settings: Settings) -> Limits:
-    """The limits of requests, except for time; a chunk has one process."""
+    """Return the limits of requests, except for time; a chunk has one process."""
     return replace(limits_of(settings), max_timeout_s=settings.job_timeout_s, workers=1)
 
 
 def submission(
     settings: Settings, representation: str, coding: str | None = None, request_id: str = ""
 ) -> Submission:
-    """A request for a job under these settings."""
+    """Return a request for a job under these settings."""
     return Submission(
         representation,
         coding,
@@ -61,10 +61,10 @@ class Jobs:
         self._lock = threading.Lock()
         self._away_until = -float("inf")
         self._is_ready = False
-        self._told, self._tell_again = "", 0.0
+        self._reason, self._log_again = "", 0.0
 
     def ready(self) -> Store:
-        """The store, with its tables; wrap all its calls in `reachable`."""
+        """Return the store, with its tables; wrap all its calls in `reachable`."""
         if not self._is_ready:
             with self._lock, self.patience(), reachable():
                 if not self._is_ready:
@@ -86,17 +86,17 @@ class Jobs:
             ended = time.monotonic()
             if ended - began > SLOW_S:
                 self._away_until = ended + PAUSE_S
-            self._tell(str(away), ended)
+            self._log_away(str(away), ended)
             raise
 
-    def _tell(self, reason: str, at: float) -> None:
-        """Log why the database is away, at most once in a while."""
-        if reason != self._told or at > self._tell_again:
-            self._told, self._tell_again = reason, at + TELL_EVERY_S
+    def _log_away(self, reason: str, at: float) -> None:
+        """Log why the database is away, not too often."""
+        if reason != self._reason or at > self._log_again:
+            self._reason, self._log_again = reason, at + LOG_EVERY_S
             log.warning("the database of jobs is away: %s", reason)
 
     def submit(self, owner: str, key: str | None, sha: str, plan: JobPlan) -> tuple[str, bool]:
-        """The id of a new job, or of the job that the key already has; raises KeyReused, NoShare and StoreAway."""
+        """Return the id of a new job, or of the key's job (True); raises KeyReused, NoShare and StoreAway."""
         with reachable():
             return self.ready().submit(
                 owner, key, sha, plan, ALGORITHM_VERSION, self._shares,
@@ -109,7 +109,7 @@ class Jobs:
             return self.ready().keep(owner, answer, self._shares.key_bytes)
 
     def counts(self) -> tuple[dict[str, int], float, int] | None:
-        """Jobs by state, predicted seconds of unfinished ones, and live workers; None while the database is away."""
+        """Count jobs by state, predicted seconds of unfinished ones, and live workers; None without a database."""
         try:
             with reachable():
                 by_state, waiting = self.ready().counts()

@@ -102,7 +102,7 @@ class KeyReused(Exception):
 
 
 class NoShare(Exception):
-    """Too much work is queued, by this key (`own`) or by all; `seconds` of work are in front."""
+    """Too much work is queued, by this key (`own`) or by all; `seconds` of work come first."""
 
     def __init__(self, seconds: float, *, own: bool) -> None:
         super().__init__(seconds, own)
@@ -115,7 +115,7 @@ class NoRoom(Exception):
 
 
 class StoreAway(Exception):
-    """The database cannot be reached, or refuses to write; the text says why, for the log."""
+    """The database cannot be reached, or refuses to write; the text is the reason for the log."""
 
 
 BATCH = "batch"
@@ -132,12 +132,12 @@ class Envelope:
     representation: str = "json"
 
     def only(self, body: bytes | bytearray) -> Item:
-        """The one request."""
+        """Return the only request."""
         request = members_of(text_of(body), "")["request"]
         return Item(head_of(self.kind, self.representation), request.encode())
 
     def items(self, body: bytes | bytearray, most: int) -> list[Item]:
-        """The requests of a list; raises InvalidTest if it is not a list, or longer than `most`."""
+        """Return the requests of a list; raises InvalidTest if it is not a list, or longer than `most`."""
         request = members_of(text_of(body), "")["request"]
         pointer = "/request/tests"
         members = members_of(request, "/request", ("tests",), (STORE,))
@@ -148,7 +148,7 @@ class Envelope:
 
 
 def kind_of(body: bytes | bytearray) -> str:
-    """The kind that a body names, of `KINDS`.
+    """Return the kind that a body names, of `KINDS`.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 The web process has a `Queue`, which only writes rows; a worker host has a `Runner`, whose threads claim them. A chunk
 is one workflow without steps; its result is a row of our tables. The rest of the engine is unused, so that another
-could replace it.
+engine could replace it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_LISTED = 1_000
 
 
 def _refused(cls: DefaultSerializer, serialized_data: str) -> NoReturn:
-    """Rows are read by the serializer that they name; pickle would run code."""
+    """Refuse to unpickle: rows are read by the serializer that they name, and pickle would run code."""
     raise ValueError("the database of jobs holds a pickle, which is never read")
 
 
@@ -155,16 +155,16 @@ class Runner:
         return len(begun)
 
     def broken(self) -> list[str]:
-        """The jobs of workflows that ended with an uncaught error, such as unreadable rows."""
+        """Return the jobs of workflows that ended with an uncaught error, such as unreadable rows."""
         failed = DBOS.list_workflows(status="ERROR", load_input=False, load_output=False, limit=MOST_LISTED)
         return sorted({workflow.workflow_id.partition(":")[0] for workflow in failed})
 
 
 def name_of(job: str, chunk: int) -> str:
-    """The id of a chunk's workflow."""
+    """Return the id of a chunk's workflow."""
     return f"{job}:{chunk}"
 
 
 def _quiet() -> None:
-    """Its log lines quote rows; we log what matters."""
+    """Silence the engine's log, whose lines quote rows."""
     logging.getLogger("dbos").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""The tables of jobs, beside those of the engine of jobs in the same database, and every statement on them."""
+"""The tables of jobs, next to those of the job engine in the same database, and every statement on them."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ def require_room(connection: sa.Connection, owner: str, most: int) -> None:
     """Raise NoRoom if a key has more than `most` stored bytes; rolls back a stored answer."""
     at = now(connection)
     of_jobs = sa.select(sa.func.sum(JOBS.c.kept)).where(JOBS.c.owner == owner, JOBS.c.expires > at)
-    # Results of jobs are counted there: these rows do not expire by themselves.
+    # Results of jobs are counted with the jobs: these rows do not expire by themselves.
     answers = sa.select(sa.func.sum(RESULTS.c.size)).where(RESULTS.c.owner == owner, RESULTS.c.expires > at)
-    if sum(int(connection.execute(one).scalar() or 0) for one in (of_jobs, answers)) > most:
+    if sum(int(connection.execute(query).scalar() or 0) for query in (of_jobs, answers)) > most:
         raise NoRoom
 
 
@@ -134,20 +134,20 @@ COLUMNS = (
     JOBS.c.id, JOBS.c.kind, JOBS.c.state, JOBS.c.tests, JOBS.c.chunks, JOBS.c.seconds, JOBS.c.algorithm,
     JOBS.c.created, JOBS.c.ended, JOBS.c.expires, JOBS.c.problem,
 )  # fmt: skip
-AT_A_TIME = 1_000  # jobs that one purge forgets: a heartbeat waits for it
+AT_A_TIME = 1_000  # jobs per purge, which delays a heartbeat
 HAS_STORED_DATA = sa.or_(
     sa.exists().where(RESULTS.c.id == JOBS.c.id),
-    *(sa.exists().where(one.c.job == JOBS.c.id) for one in OF_A_JOB),
+    *(sa.exists().where(table.c.job == JOBS.c.id) for table in OF_A_JOB),
 )
 
 
 def new_id(prefix: str) -> str:
-    """An id that cannot be guessed."""
+    """Return an id that cannot be guessed."""
     return f"{prefix}_{secrets.token_hex(ID_BYTES)}"
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> Any:
-    """An insertion that knows `on conflict`, in the dialect of the database."""
+    """Return an insertion with `on conflict`, in the dialect of the database."""
     from sqlalchemy.dialects import postgresql, sqlite
 
     return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
@@ -183,7 +183,7 @@ class Store:
         self, owner: str, key: str | None, sha: str, plan: JobPlan, algorithm: str, shares: Shares,
         enqueue: Enqueue,
     ) -> tuple[str, bool]:  # fmt: skip
-        """The id of a new job, or of the one that this idempotency key already has (True).
+        """Return the id of a new job, or of the job that this idempotency key already has (True).
 
         The row, its input and its place in the queue are one transaction.
 
@@ -219,12 +219,12 @@ class Store:
         return job, False
 
     def replayed(self, owner: str, key: str, sha: str) -> str | None:
-        """The job of this idempotency key; None for a new or expired key; raises KeyReused."""
+        """Return the job of this idempotency key; None for a new or expired key; raises KeyReused."""
         with self.engine.connect() as connection:
             return _of_key(connection, owner, key, sha, now(connection))
 
     def job(self, job: str, owner: str) -> JobRow | None:
-        """A job of this owner; None for other owners' jobs."""
+        """Return a job of this owner; None for other owners' jobs."""
         with self.engine.connect() as connection:
             rows = connection.execute(sa.select(*COLUMNS).where(JOBS.c.id == job, JOBS.c.owner == owner))
             return next(_rows(connection, rows.all()), None)
@@ -232,16 +232,16 @@ class Store:
     def jobs(
         self, owner: str, states: Collection[State], after: JobRow | None, most: int
     ) -> tuple[JobRow, ...]:
-        """The newest jobs of an owner, older than `after`, in these `states` or in any."""
-        wanted = sa.select(*COLUMNS).where(JOBS.c.owner == owner)
+        """Return the newest jobs of an owner, older than `after`, in these `states` or in any."""
+        query = sa.select(*COLUMNS).where(JOBS.c.owner == owner)
         if states:
-            wanted = wanted.where(JOBS.c.state.in_(states))
+            query = query.where(JOBS.c.state.in_(states))
         if after is not None:
             older, same = JOBS.c.created < after.created, JOBS.c.created == after.created
-            wanted = wanted.where(sa.or_(older, sa.and_(same, JOBS.c.id > after.id)))
+            query = query.where(sa.or_(older, sa.and_(same, JOBS.c.id > after.id)))
         with self.engine.connect() as connection:
-            wanted = wanted.where(sa.or_(JOBS.c.expires.is_(None), JOBS.c.expires > now(connection)))
-            rows = connection.execute(wanted.order_by(JOBS.c.created.desc(), JOBS.c.id).limit(most)).all()
+            query = query.where(sa.or_(JOBS.c.expires.is_(None), JOBS.c.expires > now(connection)))
+            rows = connection.execute(query.order_by(JOBS.c.created.desc(), JOBS.c.id).limit(most)).all()
             return tuple(_rows(connection, rows))
 
     def cancel(self, job: str, owner: str) -> bool:
@@ -260,15 +260,15 @@ class Store:
         return True
 
     def parts(self, job: str, start: int, most: int) -> list[bytes]:
-        """The results of `most` chunks from `start` on, in order."""
-        wanted = sa.select(PARTS.c.content).where(
+        """Return the results of `most` chunks from `start` on, in order."""
+        query = sa.select(PARTS.c.content).where(
             PARTS.c.job == job, PARTS.c.chunk >= start, PARTS.c.chunk < start + most
         )
         with self.engine.connect() as connection:
-            return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
+            return list(connection.execute(query.order_by(PARTS.c.chunk)).scalars())
 
     def measured(self, job: str) -> Measured:
-        """The number of chunks of a job with results, and their bytes."""
+        """Return the number of chunks of a job with results, and their bytes."""
         with self.engine.connect() as connection:
             return _measured(connection, job)
 
@@ -284,18 +284,18 @@ class Store:
         return name
 
     def kept(self, name: str, owner: str) -> Stored | None:
-        """A stored answer, of a job or of a test; None if this owner has none."""
+        """Return a stored answer, of a job or of a test; None if this owner has none."""
         with self.engine.connect() as connection:
-            found = connection.execute(
+            row = connection.execute(
                 sa.select(RESULTS).where(RESULTS.c.id == name, RESULTS.c.owner == owner)
             ).first()
-            if found is None or (found.expires is not None and found.expires <= now(connection)):
+            if row is None or (row.expires is not None and row.expires <= now(connection)):
                 return None
-        headers = tuple((str(name), str(value)) for name, value in json.loads(found.headers))
-        return Stored(found.status, headers, found.before, found.own, found.after)
+        headers = tuple((str(name), str(value)) for name, value in json.loads(row.headers))
+        return Stored(row.status, headers, row.before, row.own, row.after)
 
     def counts(self) -> tuple[dict[str, int], float]:
-        """The number of jobs by state, and the predicted seconds of unfinished ones."""
+        """Return the number of jobs by state, and the predicted seconds of unfinished ones."""
         with self.engine.connect() as connection:
             by_state = sa.select(JOBS.c.state, sa.func.count(), sa.func.sum(JOBS.c.seconds))
             rows = connection.execute(by_state.group_by(JOBS.c.state)).all()
@@ -305,19 +305,19 @@ class Store:
     # -- for workers --------------------------------------------------------------------------------
 
     def work(self, job: str) -> Work | None:
-        """The data of a job for a worker."""
-        wanted = sa.select(JOBS.c.state, JOBS.c.kind, JOBS.c.head, JOBS.c.cut).where(JOBS.c.id == job)
+        """Return the data of a job for a worker."""
+        query = sa.select(JOBS.c.state, JOBS.c.kind, JOBS.c.head, JOBS.c.cut).where(JOBS.c.id == job)
         with self.engine.connect() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         if row is None:
             return None
         return Work(row.state, row.kind, json.loads(row.head), tuple(json.loads(zlib.decompress(row.cut))))
 
     def input(self, job: str, piece: int) -> bytes | None:
-        """A compressed piece of a request's body; None if the job was deleted."""
-        wanted = sa.select(INPUTS.c.content).where(INPUTS.c.job == job, INPUTS.c.piece == piece)
+        """Return a compressed piece of a request's body; None if the job was deleted."""
+        query = sa.select(INPUTS.c.content).where(INPUTS.c.job == job, INPUTS.c.piece == piece)
         with self.engine.connect() as connection:
-            return connection.execute(wanted).scalar()
+            return connection.execute(query).scalar()
 
     def begin(self, job: str) -> None:
         """Mark a job as running."""
@@ -358,11 +358,11 @@ class Store:
             return self._end(connection, job, "failed", problem)
 
     def purge(self) -> list[tuple[str, int]]:
-        """Delete expired data; return ids and chunk counts of the deleted jobs, whose rows stay as long again."""
+        """Delete expired data; return ids and chunk counts of the deleted jobs, whose rows stay equally long again."""
         with self.engine.begin() as connection:
             at = now(connection)
             old = JOBS.c.expires <= at
-            # Rows of deleted jobs stay, and must not hold up later ones.
+            # Rows of deleted jobs stay, and must not delay later ones.
             full = sa.select(JOBS.c.id).where(old, HAS_STORED_DATA).limit(AT_A_TIME)
             _forget(connection, list(connection.execute(full).scalars()))
             connection.execute(KEYS.delete().where(KEYS.c.job.in_(sa.select(JOBS.c.id).where(old))))
@@ -385,7 +385,7 @@ class Store:
         return True
 
     def _locked(self, connection: sa.Connection, job: str) -> bool:
-        """Whether a job is active; locks it until the transaction ends."""
+        """Return whether a job is active, and lock it until the transaction ends."""
         lock = JOBS.update().where(JOBS.c.id == job, JOBS.c.state.in_(ACTIVE)).values(state=JOBS.c.state)
         if is_sqlite(self.engine):  # SQLite has one writer; elsewhere chunks share the row
             return connection.execute(lock.returning(JOBS.c.id)).first() is not None
@@ -394,19 +394,19 @@ class Store:
 
 
 def _of_key(connection: sa.Connection, owner: str, key: str, sha: str, at: float) -> str | None:
-    """The job of a key, unless it has expired; raises KeyReused."""
-    wanted = sa.select(KEYS.c.request_sha, KEYS.c.job).join(JOBS, JOBS.c.id == KEYS.c.job)
+    """Return the job of a key, unless it has expired; raises KeyReused."""
+    query = sa.select(KEYS.c.request_sha, KEYS.c.job).join(JOBS, JOBS.c.id == KEYS.c.job)
     kept = sa.or_(JOBS.c.expires.is_(None), JOBS.c.expires > at)
-    found = connection.execute(wanted.where(KEYS.c.owner == owner, KEYS.c.key == key, kept)).first()
-    if found is not None and found.request_sha != sha:
+    row = connection.execute(query.where(KEYS.c.owner == owner, KEYS.c.key == key, kept)).first()
+    if row is not None and row.request_sha != sha:
         raise KeyReused
-    return None if found is None else str(found.job)
+    return None if row is None else str(row.job)
 
 
 def _measured(connection: sa.Connection, job: str) -> Measured:
     size = sa.func.length(PARTS.c.content)
-    wanted = sa.select(sa.func.count(), sa.func.max(size), sa.func.sum(size)).where(PARTS.c.job == job)
-    return Measured(*(int(number or 0) for number in connection.execute(wanted).one()))
+    query = sa.select(sa.func.count(), sa.func.max(size), sa.func.sum(size)).where(PARTS.c.job == job)
+    return Measured(*(int(number or 0) for number in connection.execute(query).one()))
 
 
 def _rows(connection: sa.Connection, rows: Sequence[Any]) -> Iterator[JobRow]:
@@ -444,8 +444,8 @@ GONE = 0.0  # the value of `seen` after a host has ended
 class Heartbeat:
     """One host's heartbeat.
 
-    A host that was itself away (its database was lost, its process stopped) sees all others as silent. So it judges
-    others only after `silent_s` of beats that were at most half of that apart.
+    To a host that was away (its database was lost, or its process stopped) all others seem silent. So it judges others
+    only after `silent_s` of beats at most half of that apart.
     """
 
     def __init__(
@@ -469,14 +469,14 @@ class Heartbeat:
         with self._engine.begin() as connection:
             at = now(connection)
             values = {**self._values, "seen": at}
-            own = insert(connection, HOSTS).values(values)
-            connection.execute(own.on_conflict_do_update(index_elements=["id"], set_={"seen": at}))
+            beat = insert(connection, HOSTS).values(values)
+            connection.execute(beat.on_conflict_do_update(index_elements=["id"], set_={"seen": at}))
             silent = sa.select(HOSTS.c.id).where(HOSTS.c.seen < at - self._silent_s)
             silent_hosts = list(connection.execute(silent).scalars())
             alive: set[str] = set()
             if computing:
-                wanted = sa.select(JOBS.c.id).where(JOBS.c.id.in_(list(computing)), JOBS.c.state.in_(ACTIVE))
-                alive = set(connection.execute(wanted).scalars())
+                query = sa.select(JOBS.c.id).where(JOBS.c.id.in_(list(computing)), JOBS.c.state.in_(ACTIVE))
+                alive = set(connection.execute(query).scalars())
         began = self._clock()
         if began - self._last > self._silent_s / 2:
             self._since = began
@@ -496,7 +496,7 @@ class Heartbeat:
 
 
 def live_hosts(engine: sa.Engine, silent_s: float) -> int:
-    """The number of hosts with a heartbeat."""
+    """Return the number of hosts with a heartbeat."""
     with engine.connect() as connection:
-        wanted = sa.select(sa.func.count()).select_from(HOSTS)
-        return int(connection.execute(wanted.where(HOSTS.c.seen >= now(connection) - silent_s)).scalar_one())
+        query = sa.select(sa.func.count()).select_from(HOSTS)
+        return int(connection.execute(query.where(HOSTS.c.seen >= now(connection) - silent_s)).scalar_one())

@@ -43,12 +43,12 @@ METHODS = frozenset({"fraction", "attained", "support", "null_key"})
 FORGOTTEN = frozenset({"known"})  # found again on request
 DTYPES = frozenset({"<i8", "<f8", "|b1"})
 LENGTH = struct.Struct("<I")
-# Beyond doubles; Python refuses to read integers of more than some thousand digits.
+# Larger integers are beyond doubles, and Python refuses to read those of more than some thousand digits.
 LARGEST_PLAIN = 2**53
 
 
 def dumped(value: Any) -> bytes:
-    """A value as compressed bytes; raises TypeError for classes that are not on the list."""
+    """Write a value as compressed bytes; raises TypeError for classes that are not in `CLASSES`."""
     arrays: list[bytes] = []
     seen: dict[int, int] = {}
     kept: list[Any] = []
@@ -103,7 +103,7 @@ def _written(value: Any, arrays: list[bytes], seen: dict[int, int], kept: list[A
 
 
 def _written_record(value: Any, inner: Any, seen: dict[int, int], kept: list[Any]) -> Any:
-    """An object of a class on the list; the same object twice is written once."""
+    """Write an object of a class in `CLASSES`, each object only once."""
     name = type(value).__name__
     if CLASSES.get(name) is not type(value):
         raise TypeError(f"{name} is not written")
@@ -139,7 +139,7 @@ class _Reader:
         }
 
     def read(self, value: Any) -> Any:
-        """One value."""
+        """Read one value."""
         if not isinstance(value, dict):
             if isinstance(value, list):
                 raise TypeError("a list without its kind")
@@ -175,7 +175,7 @@ class _Reader:
 
 OFFERED_OF_A_LIST = ("json",)
 SAMPLED = 100  # tests of a list to plan, which predict the others by size
-CONSTANT_S = 3e-4  # of any test: decoding, planning, rendering
+CONSTANT_S = 3e-4  # for any test: decoding, planning, rendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,30 +202,30 @@ class Submission:
     most_seconds: float
 
 
-def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> JobPlan | RenderedResponse:
-    """The plan of a job, or a problem."""
-    request_id = asked.request_id
+def plan_job(submission: Submission, body: bytes | bytearray, control: Control) -> JobPlan | RenderedResponse:
+    """Plan a job, or return a problem."""
+    request_id = submission.request_id
     head = {
         "kind": "plan",
-        "body": {"media_type": JSON, "coding": asked.coding},
+        "body": {"media_type": JSON, "coding": submission.coding},
         "query": [],
         "representation": "json",
     }
     try:
-        body = inflated(call_of(head, asked.limits, request_id), body, asked.limits.max_body_bytes)
-        envelope = Envelope(kind_of(body), asked.representation)
+        body = inflated(call_of(head, submission.limits, request_id), body, submission.limits.max_body_bytes)
+        envelope = Envelope(kind_of(body), submission.representation)
         offered = OFFERED_OF_A_LIST if envelope.kind == BATCH else OFFERED[cast("Kind", envelope.kind)]
-        if asked.representation not in offered:
+        if submission.representation not in offered:
             detail = f"For this kind, format is one of {', '.join(offered)}."
             raise InvalidTest.at("/?format", "unknown_format", detail)
         if envelope.kind == BATCH:
-            plan = _plan_of_list(envelope, asked, body)
+            plan = _plan_of_list(envelope, submission, body)
         else:
-            plan = _plan_single(envelope, asked, body)
-        if plan.seconds > asked.most_seconds:
+            plan = _plan_single(envelope, submission, body)
+        if plan.seconds > submission.most_seconds:
             detail = (
                 f"This job is predicted to take {plan.seconds:.3g} processor seconds; at most "
-                f"{asked.most_seconds:.3g} are allowed. Send it as several jobs, or choose a cheaper method."
+                f"{submission.most_seconds:.3g} are allowed. Send it as several jobs, or choose a cheaper method."
             )
             raise PlanTooLarge(detail)
     except ExactpermError as error:
@@ -233,9 +233,9 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
     return plan
 
 
-def _plan_single(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
+def _plan_single(envelope: Envelope, submission: Submission, body: bytes | bytearray) -> JobPlan:
     item = envelope.only(body)
-    call = call_of(item.head, asked.limits, asked.request_id)
+    call = call_of(item.head, submission.limits, submission.request_id)
     try:
         _, prepared, _ = pipeline.planned(call, item.content, Unbounded())
     except REFUSALS as error:
@@ -245,22 +245,22 @@ def _plan_single(envelope: Envelope, asked: Submission, body: bytes | bytearray)
     if isinstance(prepared, PreparedCompare):
         tests = prepared.tests
         boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
-        wanted = chunk_count(
+        count = chunk_count(
             sum(seconds for _, seconds in boards),
-            asked.chunk_seconds,
+            submission.chunk_seconds,
             min(Settings.job_max_chunks, max(tests, 1)),
         )
-        if wanted > 1:
-            slices = slices_of(boards, wanted)
+        if count > 1:
+            slices = slices_of(boards, count)
             chunks = tuple([[each.board, each.start, each.stop] for each in part] for part in slices)
-    seconds = min(float(prepared.seconds), asked.most_seconds * 2)
+    seconds = min(float(prepared.seconds), submission.most_seconds * 2)
     return JobPlan(envelope.kind, item.head, tests, seconds, chunks, (zlib.compress(item.content, 1),))
 
 
-def _plan_of_list(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
+def _plan_of_list(envelope: Envelope, submission: Submission, body: bytes | bytearray) -> JobPlan:
     items = envelope.items(body, Settings.job_max_tests)
-    costs = _costs(items, asked.limits)
-    lengths = runs_of(costs, asked.chunk_seconds, Settings.job_max_chunks)
+    costs = _costs(items, submission.limits)
+    lengths = runs_of(costs, submission.chunk_seconds, Settings.job_max_chunks)
     pieces, start = [], 0
     for length in lengths:
         pieces.append(_piece(items[start : start + length]))
@@ -269,7 +269,7 @@ def _plan_of_list(envelope: Envelope, asked: Submission, body: bytes | bytearray
 
 
 def _costs(items: list[Item], limits: Limits) -> list[float]:
-    """Predicted seconds of the tests of a list: a random sample is planned, and the others cost the same per byte.
+    """Predict the seconds of the tests of a list: plan a random sample, and take the same cost per byte for the others.
 
     The sample is random because a list could hide hours between cheap tests. An invalid test costs nothing and is
     answered with its problem.
@@ -297,7 +297,7 @@ def _costs(items: list[Item], limits: Limits) -> list[float]:
 
 
 def _piece(items: list[Item]) -> bytes:
-    """Tests of a list as lines: a head, then its request on the next line."""
+    """Write tests of a list as lines: a head, then its request on the next line."""
     lines = [json.dumps(item.head).encode() + b"\n" + item.content for item in items]
     index = json.dumps([len(line) for line in lines]).encode()
     return zlib.compress(index + b"\n" + b"".join(lines), 1)
@@ -314,7 +314,7 @@ def _items_of(piece: bytes) -> list[Item]:
 
 
 def compute(task: Task, body: bytes | bytearray, control: Control) -> bytes | RenderedResponse:
-    """The result of one chunk: bytes for the table of parts, the answer of a job of one chunk, or a problem."""
+    """Compute one chunk: bytes for the table of parts, the answer of a job of one chunk, or a problem."""
     if task.kind == BATCH:
         return _lines(task, bytes(body))
     if task.parts is not None:
@@ -325,13 +325,13 @@ def compute(task: Task, body: bytes | bytearray, control: Control) -> bytes | Re
     try:
         prepared, _ = _prepared(call, bytes(body))
         tests = [prepared.boards[board].solve(start, stop) for board, start, stop in task.chunk]
-    except InputError:  # planned again as a whole, to locate the fault
+    except InputError:  # plan again as a whole, to locate the fault
         return pipeline.handle(call, zlib.decompress(body), control)
     return dumped(tests)
 
 
 def _lines(task: Task, piece: bytes) -> bytes:
-    """The answers of a run of tests, one per line."""
+    """Answer a run of tests, one per line."""
     lines = []
     for number, item in enumerate(_items_of(piece)):
         call = call_of(item.head, task.limits, f"{task.name}:{number}")
@@ -340,12 +340,12 @@ def _lines(task: Task, piece: bytes) -> bytes:
 
 
 def line_of(answer: RenderedResponse) -> bytes:
-    """An answer as one line: its JSON has a line break only at the end."""
+    """Return an answer as one line; its JSON has a line break only at the end."""
     return answer.body.rstrip(b"\n") + b"\n"
 
 
 def _joined(task: Task, body: bytes, control: Control) -> RenderedResponse:
-    """The answer of a comparison whose chunks are `parts`; each has the slices of `chunk`."""
+    """Return the answer of a comparison whose chunks are `parts`; each has the slices of `chunk`."""
     assert task.parts is not None
     call = call_of(task.head, task.limits, task.name)
     prepared, parsed = _prepared(call, body)
@@ -364,13 +364,13 @@ _known: OrderedDict[bytes, tuple[PreparedCompare, ParsedCompare]] = OrderedDict(
 
 
 def _prepared(call: Call, body: bytes) -> tuple[PreparedCompare, ParsedCompare]:
-    """A comparison, decoded and planned once per process, however many chunks it computes."""
+    """Decode and plan a comparison once per process, however many chunks it computes."""
     key = hashlib.sha256(body).digest()
-    found = _known.get(key)
-    if found is None:
+    cached = _known.get(key)
+    if cached is None:
         _known.clear()  # one at a time: it may be large
         parsed, prepared, _ = pipeline.planned(call, zlib.decompress(body), Unbounded())
         assert isinstance(prepared, PreparedCompare)
         assert isinstance(parsed, ParsedCompare)
-        found = _known[key] = (prepared, parsed)
-    return found
+        cached = _known[key] = (prepared, parsed)
+    return cached

@@ -1,8 +1,8 @@
 """One worker host:
 
 `python -m exactperm worker`. Threads of the engine claim chunks; the processes of an executor compute them. No
-exception may leave a workflow: the engine would mark it as failed for good, and its job would never end. So it
-waits for a lost database, and any other error ends the job with a problem.
+exception may leave a workflow, because the engine would mark it as failed for good, and its job would never end. So a
+workflow waits for a lost database, and any other error ends the job with a problem.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Chunks:
         self._lock = threading.Lock()
 
     def computing(self) -> set[str]:
-        """The jobs whose chunks are being computed."""
+        """Return the jobs whose chunks are being computed."""
         with self._lock:
             return {job for job, _ in self._running}
 
@@ -136,11 +136,11 @@ class Chunks:
         return computed
 
     def end(self) -> None:
-        """Leave the running chunks to others: this host ends."""
+        """Leave the running chunks to other hosts, as this one ends."""
         self._ending = True
 
     def _go_on(self) -> None:
-        """Return unless this host ends: the chunk is then neither done nor failed, and its thread waits for the end."""
+        """Return unless this host ends; then the chunk is neither done nor failed, and its thread waits for the end."""
         if self._ending:
             threading.Event().wait()
 
@@ -181,7 +181,7 @@ class Chunks:
         body = self._input(job, 0)
         parts = insist(lambda: self._store.parts(job, 0, len(work.chunks)))
         if body is None or len(parts) < len(work.chunks):
-            return  # the other one was quicker
+            return  # the other host was quicker
         task = Task(work.kind, work.head, work.chunks, self._limits, job, tuple(parts))
         self._answered(job, self._run(job, -1, task, body))
 
@@ -216,7 +216,7 @@ class Chunks:
                 self._running.pop((job, number), None)
 
     def _input(self, job: str, piece: int) -> bytes | None:
-        """A piece of the input; those of the last jobs are cached."""
+        """Return a piece of the input; those of the last jobs are cached."""
         with self._lock:
             held = self._inputs.get((job, piece))
         if held is not None:
@@ -231,7 +231,7 @@ class Chunks:
 
 
 def stored_of(answer: RenderedResponse) -> Stored:
-    """An answer without the headers of this response only."""
+    """Return an answer to store, without the headers of this response only."""
     headers = tuple((name, value) for name, value in answer.headers if name not in OF_THE_CALL)
     return Stored(answer.status, headers, answer.before, answer.own, answer.after)
 
@@ -287,15 +287,15 @@ async def _work(settings: Settings, executor: Executor, *, with_parent: bool) ->
 
 
 def _until_alone(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """The parent holds the other end of standard input; nothing is ever written to it."""
-    with contextlib.suppress(OSError):  # it ended before it had read all
+    """Wait until the parent closes its end of standard input; nothing is ever written to it."""
+    with contextlib.suppress(OSError):  # the parent ended before reading everything
         while os.read(sys.stdin.fileno(), 1):
             pass
     loop.call_soon_threadsafe(ended.set)
 
 
 async def _tell_parent() -> None:
-    """Tell the parent that the event loop turns; unread bytes are dropped."""
+    """Report to the parent that the event loop runs; unread bytes are dropped."""
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as parent:
         while True:
             with contextlib.suppress(OSError):
@@ -304,7 +304,7 @@ async def _tell_parent() -> None:
 
 
 class StandsStill(Exception):
-    """None of the processes makes progress: other hosts must take over."""
+    """No process makes progress; other hosts must take over."""
 
 
 class Host:
@@ -314,7 +314,7 @@ class Host:
         self.ended = threading.Event()
         self._settings = settings
         self._engine = engine_of(settings.jobs_url)
-        # Never used before: chunks of an earlier host of this name would be taken for ours.
+        # A new name, because chunks of an earlier host of this name would be taken for ours.
         name = f"{socket.gethostname()[:40]}-{secrets.token_hex(4)}"
         self._store = Store(self._engine, settings.retention_s)
         self._queue = Queue(self._engine, ALGORITHM_VERSION)
@@ -328,7 +328,7 @@ class Host:
         self._purged = -float("inf")
 
     def end(self) -> None:
-        """The process ends soon."""
+        """Prepare for the end of the process."""
         self._chunks.end()
         self.ended.set()
 
@@ -365,7 +365,7 @@ class Host:
             raise StandsStill
 
     def _stands_still(self) -> bool:
-        """Detects a lasting stall, counted in beats, so that a host stopped together with its processes goes on."""
+        """Detect a lasting stall, counted in beats, so that a host stopped together with its processes goes on."""
         self._still = self._still + 1 if self._executor.stalled else 0
         return self._still * self._settings.job_beat_s > self._settings.liveness_stall_s
 
