@@ -33,6 +33,18 @@ Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
 
 
 @dataclass(frozen=True, slots=True)
+class SystemInterval:
+    """A confidence interval of one system's true mean, not simultaneous with others; see `SystemRecord`."""
+
+    low: float
+    high: float
+    method: Annotated[
+        Literal["clopper_pearson", "convex_bound"],
+        "clopper_pearson: of right-or-wrong items; convex_bound: of other scores in the requested range.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemRecord:
     """One system of a board. Members that follow from the tests of all pairs are null if not all were compared.
 
@@ -53,6 +65,10 @@ class SystemRecord:
     in_best_set: bool | None
     better_than: int | None
     worse_than: int | None
+    interval: Annotated[
+        SystemInterval | None,
+        "At confidence_level, of means of independent items that are right or wrong, or lie in `range`; else null.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,41 @@ class PairRecord:
     method: str
     exact: bool
     confidence_interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierSystem:
+    """Whether another system is better and cheaper: `p_value` is the smallest one of that, `dominated_by` has it if `excluded`.
+
+    `cost` is the mean cost of an item. A system is `excluded` where p_adjusted <= alpha for certain.
+    """
+
+    name: str
+    cost: float
+    excluded: bool
+    dominated_by: str | None
+    p_value: PValue
+    p_adjusted: PValue
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPair:
+    """Whether u is better and cheaper than v: the larger one of two one-sided p-values; adjusted by Holm over all pairs."""
+
+    u: str
+    v: str
+    p_value: PValue
+    p_quality: PValue
+    p_cost: PValue
+    p_adjusted: PValue
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierRecord:
+    """Cost against quality. The systems that are not excluded hold the true frontier with confidence 1 - alpha."""
+
+    systems: tuple[FrontierSystem, ...]
+    pairs: tuple[FrontierPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +212,7 @@ class CompareRecord:
     family: FamilyRecord | None = None
     datasets: Mapping[str, BoardRecord] | None
     overall: BoardRecord | None
+    frontier: Annotated[FrontierRecord | None, "With costs; null without."] = None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...] = ()
 

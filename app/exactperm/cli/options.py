@@ -191,6 +191,8 @@ COMPARE = (
         choices=(*get_args(Aggregate), "null"),
     ),
     Field("combine", "Combine the data sets' p-values into overall ones.", choices=get_args(Combine)),
+    Field("frontier", "Also the frontier of cost and quality: the name of the column of costs.", "COLUMN"),
+    Field("range", "With --confidence-level: the least and the largest possible score, [0,1], for intervals of systems.", "LIST"),
     Field("pairs", "The pairs that the answer lists [auto: as many as fit].", choices=get_args(ListedPairs)),
     Field("systems", "Which systems of one file to compare: A,B,C or a JSON list.", "LIST"),
     Field("names", "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].", "LIST"),

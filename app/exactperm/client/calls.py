@@ -169,7 +169,8 @@ def compare_call(request: CompareRequest) -> Call:
     if request.kind == "files":
         return _form(path, request, compare_fields(request.options), timeout_s)
     members = request.boards.get(None, {})
-    if request.kind == "scores" and members.keys() == {"systems"} and isinstance(members["systems"], Mapping):
+    plain = members.keys() == {"systems"} and "frontier" not in request.options
+    if request.kind == "scores" and plain and isinstance(members["systems"], Mapping):
         fields = compare_fields(request.options) | {"systems": list(members["systems"])}
         query = tuple((name, _text(name, value)) for name, value in fields.items())
         if len(str(httpx.QueryParams(query))) <= MAX_QUERY_CHARS and _has_text_as_unit(request.options):

@@ -118,6 +118,8 @@ class CompareOptions(CommonOptions, total=False):
     on_missing: Literal["error", "pairwise", "complete"]
     higher_is_better: bool
     pairs: Literal["auto", "all", "significant", "none"]
+    range: Sequence[float]
+    frontier: Mapping[str, Mapping[str, Any]] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,10 @@ class CompareRequest:
             for name, members in self.boards.items()
         }
         columns = boards.get(None, {"datasets": boards})
-        return {"kind": self.kind, **columns, **self.options}
+        options = dict(self.options)
+        if isinstance(options.get("frontier"), Mapping):
+            options["frontier"] = plain(options["frontier"], "/frontier")
+        return {"kind": self.kind, **columns, **options}
 
 
 def _with_nulls(members: Columns) -> Columns:

@@ -46,6 +46,7 @@ from .warnings import data_warnings
 _OTHERS = {"test": "permutation", "method": "auto", "significance": "p", "sequential": None, "power": None, "exact_fraction": False}  # fmt: skip
 _SECONDS, _SECONDS_PER_ITEM = 2e-3, 6e-7
 Procedure = Literal["binomial", "convex_bound"]
+IntervalMethod = Literal["clopper_pearson", "convex_bound"]
 _REASONS: dict[Procedure, str] = {
     "binomial": "right-or-wrong items against a threshold: the tail of a binomial distribution",
     "convex_bound": "scores in a range against a threshold: a bound that holds for all their distributions",
@@ -54,30 +55,77 @@ _REASONS: dict[Procedure, str] = {
 _LEAST_MASS = 1e-16
 
 
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The values of one system: `total` is the sum of `n` of them scaled to [0, 1], `low` and `width` scale back.
+
+    `whole`: they are right or wrong, one run each.
+    """
+
+    n: int
+    total: Fraction
+    low: Fraction
+    width: Fraction
+    whole: bool
+
+    @property
+    def mean(self) -> Fraction:
+        """In the units of the scores."""
+        return self.low + self.width * self.total / self.n
+
+    def interval(self, level: float) -> tuple[Fraction, Fraction, IntervalMethod]:
+        """Of the true mean, half of the error at each end, rounded outwards."""
+        tail = (1 - Fraction(repr(float(level)))) / 2
+        if self.whole:
+            ends = binomial_interval(int(self.total), self.n, tail)
+        else:
+            ends = convex_interval(self.total, self.n, tail)
+        low, high = (self.low + self.width * Fraction(end) for end in ends)
+        return low, high, "clopper_pearson" if self.whole else "convex_bound"
+
+
+def scaled(data: Paired, spec: StatisticSpec, limits: tuple[float, float] | None) -> Scaled | None:
+    """U's values, which lie within these `limits`; None where only limits would make them comparable.
+
+    Scores that are all 0 or 1 are right or wrong, with limits of 0 and 1 or without.
+
+    Raises InvalidTest where the statistic is no mean of items, or a score is outside (at /u).
+    """
+    problem = reduce(data, spec)
+    if not isinstance(problem, Additive) or problem.score_u is None or spec.name not in MEANS:
+        detail = f"A threshold is one of the mean of the items' scores; {spec.name} is none: send scores, or accuracy of predictions."
+        raise InvalidTest.at("/statistic/name", "threshold_needs_means", detail)
+    single = problem.samples is None
+    low, high = Fraction(0), problem.all_right or Fraction(0)
+    if limits is not None:
+        low, high = (Fraction(repr(float(end))) for end in limits)
+        _require_inside(data, float(low), float(high))
+    elif not single and isinstance(data, Scores):
+        high = _right(data)
+    if not low < high:
+        return None
+    width, n = high - low, problem.items
+    whole = single and low == 0 and high == problem.all_right
+    return Scaled(n, n * (problem.score_u - low) / width, low, width, whole)
+
+
 @dataclass(frozen=True)  # no slots: `cached_property` needs a `__dict__`
 class TargetTest:
-    """The values of one system, and the threshold: `total` is the sum of `n` values scaled to [0, 1], `chance` the threshold.
-
-    `low` and `width` scale back; `whole`: the values are right or wrong, one run each. `mean` is the system's own.
-    """
+    """The values of one system, and the threshold, `chance`, scaled like them."""
 
     data: Paired
     spec: StatisticSpec
     options: Options
     terms: GateTerms
-    n: int
-    total: Fraction
+    values: Scaled
     chance: Fraction
-    low: Fraction
-    width: Fraction
-    whole: bool
     items: ItemsRecord
     data_warnings: tuple[DataWarning, ...]
 
     @property
     def seconds(self) -> float:
         """Predicted time: a few incomplete beta functions, and the picture."""
-        return _SECONDS + _SECONDS_PER_ITEM * self.n
+        return _SECONDS + _SECONDS_PER_ITEM * self.values.n
 
     @property
     def longest_seconds(self) -> float:
@@ -93,46 +141,44 @@ class TargetTest:
     @property
     def procedure(self) -> Procedure:
         """A binomial tail where it holds: of unequal chances one item beyond the expected number (Hoeffding 1956), or of all."""
-        return "binomial" if self.whole else "convex_bound"
+        return "binomial" if self.values.whole else "convex_bound"
 
     def _of(self, total: Fraction) -> Probability:
         """The p-value of a sum of scaled values."""
-        n, chance = self.n, self.chance
+        n, chance = self.values.n, self.chance
         if self.alternative == "less":
             total, chance = n - total, 1 - chance
-        return upper_tail(n, int(total), chance) if self.whole else convex_bound(n, total, chance)
+        return upper_tail(n, int(total), chance) if self.values.whole else convex_bound(n, total, chance)
 
     @cached_property
     def _answer(self) -> Answer:
-        return certified(self._of(self.total))
+        return certified(self._of(self.values.total))
 
     @property
     def _least(self) -> float:
         """What the exact p-value is at least: that of right-or-wrong scores, or of constant ones on the other side."""
-        total, chance = (
-            (self.n - self.total, 1 - self.chance)
-            if self.alternative == "less"
-            else (self.total, self.chance)
-        )
-        if total <= self.n * chance:
+        n, total, chance = self.values.n, self.values.total, self.chance
+        if self.alternative == "less":
+            total, chance = n - total, 1 - chance
+        if total <= n * chance:
             return 1.0
-        return upper_tail(self.n, -int(-total // 1), chance).p * (1.0 - 1e-9)
+        return upper_tail(n, -int(-total // 1), chance).p * (1.0 - 1e-9)
 
     def run(self) -> Outcome:
         """The one-sided test. A bound is no exact p-value: `decides_from` says what that is at least."""
-        answer = self._answer
-        best = self._of(Fraction(self.n if self.alternative == "greater" else 0))
+        answer, whole = self._answer, self.values.whole
+        best = self._of(Fraction(self.values.n if self.alternative == "greater" else 0))
         return Outcome(
             procedure=self.procedure,
             alternative=self.alternative,
             difference=0.0,
             p_value=answer.p_value,
             log10_p_value=answer.log10_p_value,
-            p_value_bounds=answer.bounds if self.whole else (0.0, answer.bounds[1]),
+            p_value_bounds=answer.bounds if whole else (0.0, answer.bounds[1]),
             p_value_bounds_kind="certified",
-            exact=self.whole,
+            exact=whole,
             min_attainable_p=best.p,
-            decides_from=None if self.whole else self._least,
+            decides_from=None if whole else self._least,
         )
 
     def record(self) -> TestRecord:
@@ -140,9 +186,10 @@ class TargetTest:
         outcome, options, terms = self.run(), self.options, self.terms
         assert terms.threshold is not None
         threshold = Fraction(repr(float(terms.threshold)))
-        mean = self.low + self.width * self.total / self.n
+        mean = self.values.mean
         asked = f"{request_digest(self.data, self.spec, options, ALGORITHM_VERSION)} {terms.policy} {threshold} {terms.range}"
-        bound = self._answer.relative_error_bound if self.whole else None
+        exact = self.values.whole
+        bound = self._answer.relative_error_bound if exact else None
         return TestRecord(
             id=f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
             p_value=outcome.p_value,
@@ -167,7 +214,7 @@ class TargetTest:
             items=self.items,
             pairing=pairing_record(self.data.pairing),
             repeats=repeats_record(self.data, self.spec),
-            method=MethodRecord(self.procedure, self.whole, bound, _REASONS[self.procedure], None, None),
+            method=MethodRecord(self.procedure, exact, bound, _REASONS[self.procedure], None, None),
             null=self._null(),
             confidence_interval=self._interval(threshold),
             warnings=tuple(WarningRecord(one.code, one.detail) for one in self.data_warnings),
@@ -175,29 +222,29 @@ class TargetTest:
 
     def _null(self) -> NullRecord:
         """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
-        n, chance = self.n, float(self.chance)
+        n, width, chance = self.values.n, self.values.width, float(self.chance)
         law = stats.binom(n, chance)
         first, last = int(law.ppf(_LEAST_MASS)), int(law.isf(_LEAST_MASS))
         counts = np.arange(max(first - 1, 0), min(last + 1, n) + 1)
-        low, high = (float(self.width * (end - self.chance)) for end in (0, 1))
-        values = float(self.width) * (counts / n - chance)
+        low, high = (float(width * (end - self.chance)) for end in (0, 1))
+        values = float(width) * (counts / n - chance)
         found = sampled_null_record(values, law.pmf(counts), self.options.pmf)
-        sd = float(self.width) * float(np.sqrt(chance * (1.0 - chance) / n))
-        return NullRecord(0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.whole)
+        sd = float(width) * float(np.sqrt(chance * (1.0 - chance) / n))
+        return NullRecord(
+            0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.values.whole
+        )
 
     def _interval(self, threshold: Fraction) -> ConfidenceInterval | None:
         """Of the difference from the threshold."""
         level = self.options.confidence_level
         if level is None:
             return None
-        tail = (1 - Fraction(repr(float(level)))) / 2
-        if self.whole:
-            ends, method = binomial_interval(int(self.total), self.n, tail), "clopper_pearson"
-        else:
-            ends, method = convex_interval(self.total, self.n, tail), "convex_bound"
-        low, high = (float(self.low + self.width * Fraction(end) - threshold) for end in ends)
-        resolution = 0.0 if self.whole else high - low
-        return ConfidenceInterval(level, low, high, method, "exact" if self.whole else "bounded", resolution)
+        *ends, method = self.values.interval(level)
+        low, high = (float(end - threshold) for end in ends)
+        exact = self.values.whole
+        return ConfidenceInterval(
+            level, low, high, method, "exact" if exact else "bounded", 0.0 if exact else high - low
+        )
 
 
 def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: GateTerms) -> TargetTest:
@@ -207,30 +254,19 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
     """
     _require_alone(data, spec, options)
     assert terms.threshold is not None
-    problem, threshold = reduce(data, spec), Fraction(repr(float(terms.threshold)))
-    if not isinstance(problem, Additive) or problem.score_u is None or spec.name not in _MEANS:
-        detail = f"A threshold is one of the mean of the items' scores; {spec.name} is none: send scores, or accuracy of predictions."
-        raise InvalidTest.at("/statistic/name", "threshold_needs_means", detail)
-    single = problem.samples is None
-    low, high, whole = Fraction(0), problem.all_right or Fraction(0), single and terms.range is None
-    if terms.range is not None:
-        low, high = (Fraction(repr(float(end))) for end in terms.range)
-    elif not single and isinstance(data, Scores):
-        high = _right(data)
-    if not low < high:
+    threshold, values = Fraction(repr(float(terms.threshold))), scaled(data, spec, terms.range)
+    if values is None:
         raise InvalidTest.at("/range", "range_missing", _RANGE, _RANGES)
-    if not low < threshold < high:
-        detail = f"The threshold must lie between {exactly(float(low))} and {exactly(float(high))}, the least and the largest possible score."
+    chance = (threshold - values.low) / values.width
+    if not 0 < chance < 1:
+        ends = f"{exactly(float(values.low))} and {exactly(float(values.low + values.width))}"
+        detail = f"The threshold must lie between {ends}, the least and the largest possible score."
         raise InvalidTest.at("/threshold", "out_of_range", detail)
-    _require_inside(data, float(low), float(high))
-    width, n = high - low, problem.items
-    return TargetTest(
-        data, spec, options, terms, n, n * (problem.score_u - low) / width, (threshold - low) / width, low, width,
-        whole, _items(data, spec, problem, threshold, options), data_warnings(data, spec),
-    )  # fmt: skip
+    items = _items(data, spec, values, threshold, options)
+    return TargetTest(data, spec, options, terms, values, chance, items, data_warnings(data, spec))
 
 
-_MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
+MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
 _RANGE = (
     "Scores that are not right or wrong are compared with a threshold by a bound that needs their `range`: the least and the "
     "largest score that there can be."
@@ -246,9 +282,6 @@ def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
     if data.pairing.clusters is not None:
         detail = "A threshold is for independent items, and items of a cluster are not: give a score for each cluster."
         raise InvalidTest.at("/clusters", "no_clusters", detail)
-    if data.pairing.slices is not None:
-        detail = "Slices are compared with a baseline: give a gate of each slice's items its threshold, or leave slices out."
-        raise InvalidTest.at("/slices", "no_slices", detail)
     if isinstance(data, Scores) and data.weights is not None:
         detail = "A threshold is for items that count alike: leave weights out."
         raise InvalidTest.at("/weights", "no_weights", detail)
@@ -284,18 +317,17 @@ def _require_inside(data: Paired, low: float, high: float) -> None:
 
 
 def _items(
-    data: Paired, spec: StatisticSpec, problem: Additive, threshold: Fraction, options: Options
+    data: Paired, spec: StatisticSpec, values: Scaled, threshold: Fraction, options: Options
 ) -> ItemsRecord:
     """Items better than the threshold, equal to it, and worse."""
-    n = problem.items
+    n = values.n
     if isinstance(data, Scores):
         scores = item_scores(per_item(data, spec), unit_of(spec.parameters.get("unit")))
         column, at = scores.columns[0], threshold / scores.unit
         above = int(np.count_nonzero(column > at.numerator // at.denominator))
         equal = int(np.count_nonzero(column == at.numerator)) if at.denominator == 1 else 0
     else:
-        assert problem.score_u is not None
-        above, equal = int(problem.score_u * n), 0
+        above, equal = int(values.total), 0
     wins, losses = above, n - above - equal
     if options.higher_is_better is False:
         wins, losses = losses, wins

@@ -26,7 +26,7 @@ LITERAL = (
 # Options of any request whose values are words; all others are JSON literals.
 WORDS = frozenset(
     (*TEXT, "name", "policy", "on_inconclusive", "slices", "solve", "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine",
-     "pairs")
+     "pairs", "frontier")
 )  # fmt: skip
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")

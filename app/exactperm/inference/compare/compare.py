@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from ...answers.board import BoardRecord, CompareRecord
+from ...answers.board import BoardRecord, CompareRecord, FrontierRecord, SystemInterval
 from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
@@ -19,9 +20,11 @@ from ...statistics.effects import WEIGHTED, require_unweighted
 from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
 from ..options import Options, canonical, options_by_name
 from ..paired import ALGORITHM_VERSION
+from ..target import MEANS, scaled
 from ..warnings import planned_dust
 from .adjustment import FEW, Adjusted, adjust_boards
 from .board import board_record, noted
+from .frontier import frontier_record, ordered
 from .integer_systems import BinarySystems
 from .max_t import PairSums, PlannedMaxT, plan_max_t
 from .overall import overall_comparison, overall_systems, plan_overall
@@ -35,7 +38,7 @@ from .pairs import (
     reduced,
     scores_of,
 )
-from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_sizes
+from .systems import Comparison, Score, ordered_pairs, pair_data, pointers, sorted_by_id, system_sizes
 
 # A planned comparison: its cost, and the pointers of its errors
 
@@ -43,6 +46,8 @@ from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_size
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
 # Fixed cost of a board: its tests' arrays, groups and record. It dominates a thousand small data sets.
 _SECONDS_PER_BOARD = 8e-4
+# The interval of one system: a few incomplete beta functions, or a root over tails of each item.
+_SECONDS_PER_INTERVAL, _SECONDS_PER_END = 2e-3, 1e-5
 # Adjustment, groups and records of one test, and more where its family is adjusted as fractions; and one attainable p-value,
 # where these are listed.
 _SECONDS_PER_TEST, _SECONDS_PER_FRACTION, _SECONDS_PER_VALUE = 6e-6, 8e-6, 2.5e-6
@@ -65,6 +70,7 @@ class PreparedBoard:
     warnings: tuple[WarningRecord, ...] = ()
     overall: bool = False
     sums: PairSums | None = None
+    interval_seconds: float = 0.0  # of the systems' intervals; 0 without them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,12 +85,16 @@ class PreparedBoard:
     @property
     def seconds(self) -> float:
         """Predicted time of the tests and the intervals."""
-        return self.planned.seconds + (0.0 if self.intervals is None else self.intervals.seconds)
+        return (
+            self.planned.seconds
+            + self.interval_seconds
+            + (0.0 if self.intervals is None else self.intervals.seconds)
+        )
 
     @property
     def longest_seconds(self) -> float:
         """Their time at most."""
-        return self.planned.longest_seconds + (0.0 if self.intervals is None else self.intervals.seconds)
+        return self.planned.longest_seconds + self.seconds - self.planned.seconds
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of the pairs from `start` to `stop`; their errors have pointers into the request."""
@@ -104,6 +114,7 @@ class PreparedCompare:
     warnings: tuple[WarningRecord, ...] = ()
     max_t: tuple[PlannedMaxT, ...] = ()
     reading: ReadingRecord | None = None
+    frontier: tuple[PreparedBoard, PreparedBoard] | None = None  # quality and cost, of all ordered pairs
 
     @property
     def tests(self) -> int:
@@ -138,6 +149,7 @@ class PreparedCompare:
             + _SECONDS_PER_FRACTION * as_fractions
             + _SECONDS_PER_VALUE * listed
             + sum(family.seconds for family in self.max_t)
+            + sum(board.seconds for board in self.frontier or ())
         )
 
 
@@ -177,9 +189,14 @@ def comparison_digest(comparison: Comparison, algorithm: str) -> str:
         "algorithm": algorithm,
         "datasets": [[name, systems.kind, list(systems.names)] for name, systems in _by_name(comparison)],
     }
+    if comparison.range is not None:
+        settings["range"] = list(comparison.range)  # ids are as old as boards without it
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for _, systems in _by_name(comparison):
         _add(digest, systems)
+    if comparison.cost is not None:
+        digest.update(b"|cost:")
+        _add(digest, comparison.cost)
     return digest.hexdigest()
 
 
@@ -230,7 +247,8 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     Raises InvalidTest and PlanTooLarge, with pointers such as `/systems/A` and `/datasets/mmlu/systems/A`.
     """
     datasets = {name: sorted_by_id(systems) for name, systems in comparison.datasets.items()}
-    comparison = replace(comparison, datasets=datasets)
+    cost = None if comparison.cost is None else sorted_by_id(comparison.cost)
+    comparison = replace(comparison, datasets=datasets, cost=cost)
     boards = []
     for name, systems in datasets.items():
         with relocated(partial(inside, prefix_of(name))):
@@ -240,7 +258,38 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     if overall is not None:
         boards.append(replace(overall, warnings=warnings))
         warnings = ()
-    return PreparedCompare(comparison, tuple(boards), warnings, _planned_max_t(comparison, boards, budget))
+    frontier = None
+    if comparison.cost is not None:
+        frontier = _prepared_frontier(comparison, comparison.cost, budget)
+    planned = _planned_max_t(comparison, boards, budget)
+    return PreparedCompare(comparison, tuple(boards), warnings, planned, frontier=frontier)
+
+
+def _prepared_frontier(
+    comparison: Comparison, cost: Systems, budget: Budget
+) -> tuple[PreparedBoard, PreparedBoard]:
+    """The one-sided tests of quality and of cost, which is lower if better."""
+    ((name, systems),) = comparison.datasets.items()
+    one_sided = replace(comparison.options, alternative="greater", confidence_level=None)
+    asked = replace(
+        comparison,
+        design="pairs",
+        pairs=ordered(systems.names),
+        adjust="none",
+        listed="none",
+        options=one_sided,
+    )
+    quality = _prepared(name, systems, asked, budget)
+    cheaper = replace(
+        asked, spec=StatisticSpec("mean_difference"), options=replace(one_sided, higher_is_better=False)
+    )
+    with relocated(of_cost):
+        return quality, _prepared(name, cost, cheaper, budget)
+
+
+def of_cost(pointer: str) -> str:
+    """The pointer of a cost, which is read like a score."""
+    return f"/frontier/cost{pointer.removeprefix('/systems')}" if pointer.startswith("/systems") else pointer
 
 
 def _planned_max_t(
@@ -277,7 +326,12 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     sums = None
     if comparison.adjust == "max_t":
         sums = PairSums(systems, spec, pairs, once, _is_turned(comparison))
-    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust, sums=sums)
+    own = 0.0
+    if options.confidence_level is not None and _has_means(systems, spec):
+        own = sum(_SECONDS_PER_INTERVAL + _SECONDS_PER_END * n for n in system_sizes(systems))
+    return PreparedBoard(
+        name, systems, scores, pairs, planned, intervals, dust, sums=sums, interval_seconds=own
+    )
 
 
 def _prepared_overall(
@@ -303,6 +357,12 @@ def _prepared_overall(
         None, overall.systems, overall.scores, pairs, planned, intervals, overall=True, sums=sums
     )
     return board, warnings
+
+
+def _has_means(systems: Systems, spec: StatisticSpec) -> bool:
+    """Whether a system's score is the mean of independent items that count alike."""
+    of_items = systems.kind in {"scores", "predictions"} and spec.name in MEANS
+    return of_items and systems.weights is None and systems.pairing.clusters is None
 
 
 def _is_turned(comparison: Comparison) -> bool:
@@ -357,12 +417,26 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         baseline=comparison.baseline,
         datasets=named,
         overall=None if named is None else alone,
+        frontier=_frontier(prepared),
         warnings=prepared.warnings,
         reading=prepared.reading,
     )
     if named is not None or alone is None:
         return record
     return replace(record.with_board(alone), warnings=(*record.warnings, *alone.warnings))
+
+
+def _frontier(prepared: PreparedCompare) -> FrontierRecord | None:
+    """Run both kinds of tests, if there are costs."""
+    if prepared.frontier is None:
+        return None
+    quality, cost = prepared.frontier
+    tests = quality.solve(), cost.solve()
+    for each in tests:
+        require_all(each)
+    return frontier_record(
+        quality.names, list(map(float, cost.scores)), *tests, prepared.comparison.options.alpha
+    )
 
 
 def _recorded(
@@ -372,9 +446,32 @@ def _recorded(
     intervals = None if board.intervals is None else ComputedIntervals(board.intervals)
     sizes = system_sizes(board.systems)
     record = board_record(board.names, board.scores, sizes, tests, comparison, adjusted, intervals)
+    if board.interval_seconds:
+        own = {name: _interval(board, name, comparison) for name in board.names}
+        record = replace(
+            record, systems=tuple(replace(system, interval=own[system.name]) for system in record.systems)
+        )
     said = () if intervals is None else intervals.warnings(board.names, tests)
     notes = noted(board.names, tests)
     return replace(record, warnings=(*board.warnings, *record.warnings, *notes, *said))
+
+
+def _interval(board: PreparedBoard, name: str, comparison: Comparison) -> SystemInterval | None:
+    """Of one system's mean."""
+    level, data = comparison.options.confidence_level, pair_data(board.systems, name, name)
+    assert level is not None
+    assert data is not None
+    with relocated(pointers(name, name)), relocated(partial(inside, prefix_of(board.name))):
+        values = scaled(data, comparison.spec, comparison.range)
+    if values is None:
+        return None
+    low, high, method = values.interval(level)
+    ends = float(low), float(high)
+    return SystemInterval(
+        math.nextafter(ends[0], -math.inf) if ends[0] > low else ends[0],
+        math.nextafter(ends[1], math.inf) if ends[1] < high else ends[1],
+        method,
+    )
 
 
 def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence[Adjusted | None]:

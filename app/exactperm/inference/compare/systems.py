@@ -49,6 +49,10 @@ class Comparison:
     aggregate, combine
         The overall board over data sets, None for none: by one exact test of all items; or, with `combine`, from the
         one-sided p-values of the data sets.
+    range
+        The least and the largest possible score, for the intervals of single systems whose scores are not right or wrong.
+    cost
+        What each system costs on the items of the only data set; None where there is no frontier.
     listed
         Which pairs the answer lists; `auto` where they are more than an answer lists by itself.
     """
@@ -64,6 +68,8 @@ class Comparison:
     aggregate: Aggregate | None = "macro"
     combine: Combine | None = None
     listed: ListedPairs = "all"
+    range: tuple[float, float] | None = None
+    cost: Systems | None = None
 
     @property
     def board_count(self) -> int:

@@ -54,7 +54,8 @@ class DecodedCompare:
     """What a request holds: choices, columns by data set, and where things stand.
 
     `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
-    boards know. `metric` and `known` are what files say of their scores and of what is better.
+    boards know. `metric` and `known` are what files say of their scores and of what is better. `cost` has a
+    column for each system, for a frontier.
     """
 
     choices: CompareChoices
@@ -65,6 +66,7 @@ class DecodedCompare:
     metric: str | None = None
     known: bool | None = None
     warnings: tuple[WarningRecord, ...] = ()
+    cost: PairedColumns | None = None
 
 
 # Names

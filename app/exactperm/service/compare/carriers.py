@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -73,12 +74,55 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
     options = reader_options(fields.reader, job.limits)
     if FILE not in form.files:
-        return each_file(form, fields, options)
+        return _with_costs(partial(each_file, form), fields, options)
     if form.repeated or len(form.files) > 1:
         other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
         detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
         raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-    return boards_of_file(sources(form.files)[FILE], fields, options)
+    return _with_costs(partial(boards_of_file, sources(form.files)[FILE]), fields, options)
+
+
+def _with_costs(
+    read: Callable[[FormFields, ReaderOptions], DecodedCompare], fields: FormFields, options: ReaderOptions
+) -> DecodedCompare:
+    """What `read` reads; for a frontier read again, with the costs as scores. Raises InvalidTest at `/options/frontier`."""
+    column = fields.members.get("frontier")
+    decoded = read(fields, options)
+    if column is None:
+        return decoded
+    members = {name: value for name, value in fields.members.items() if name not in ("frontier", "statistic")}
+    reader = {name: text for name, text in fields.reader.items() if name not in ("statistic", "metric")}
+    costs = replace(fields, members=members, reader={**reader, "score_column": column})
+    try:
+        boards = read(costs, replace(options, score_column=column, metric=None, statistic=None)).boards
+    except InvalidTest as error:
+        raise _of_costs(error) from None
+    if boards.keys() != {None} or decoded.boards.keys() != {None}:
+        detail = "A frontier is of one data set: leave it out, or compare one."
+        raise InvalidTest.at(option_pointer("frontier"), "superfluous", detail)
+    return replace(decoded, cost=boards[None])
+
+
+def _of_costs(error: InvalidTest) -> InvalidTest:
+    """A refusal of the column of scores as one of the column of costs."""
+    column, costs = marked("score_column"), marked("frontier")
+    flaws = (
+        replace(
+            flaw,
+            pointer=option_pointer("frontier")
+            if flaw.pointer == option_pointer("score_column")
+            else flaw.pointer,
+            detail=flaw.detail.replace(column, costs),
+            choices=tuple(
+                replace(one, fields={"frontier": one.fields["score_column"]})
+                if "score_column" in one.fields
+                else one
+                for one in flaw.choices
+            ),
+        )
+        for flaw in error.flaws
+    )
+    return type(error)(error.detail.replace(column, costs), flaws=tuple(flaws))
 
 
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
@@ -97,7 +141,7 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
             guessed = catalogue.guess({FILE: source}, options).name
             beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
             format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
-        decoded = boards_of_file(source, replace(fields, format=format_), options)
+        decoded = _with_costs(partial(boards_of_file, source), replace(fields, format=format_), options)
     except InvalidTest as error:
         raise located(error, in_body) from None
     return replace(decoded, pointer_map=beside_body)
@@ -188,7 +232,24 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
             boards[name] = _board(given, request.kind, context)
         except InvalidTest as error:
             raise located(error, inside) from None
-    return DecodedCompare(request, boards, chained(beside_statistic(value), places))
+    cost = None
+    if request.frontier is not None:
+        if type(request.frontier) is str:
+            detail = "Files have a column of costs; give the costs of each system here."
+            raise InvalidTest.at(places("/frontier"), "frontier", detail)
+        if request.datasets is not None:
+            detail = "A frontier is of one data set: leave datasets or frontier out."
+            raise InvalidTest.at(places("/frontier"), "superfluous", detail)
+        try:
+            columns = ADAPTERS["scores"].validate_python(
+                dict(sorted(request.frontier["cost"].items())), context=context
+            )
+        except ValidationError as error:
+            flaws = tuple(flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail))
+            flaws = tuple(replace(flaw, pointer=places(f"/frontier/cost{flaw.pointer}")) for flaw in flaws)
+            raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
+        cost = PairedColumns(columns, ids=boards[None].ids, clusters=boards[None].clusters)
+    return DecodedCompare(request, boards, chained(beside_statistic(value), places), cost=cost)
 
 
 def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:

@@ -16,16 +16,16 @@ from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import Choice, InputError, InvalidTest, PointerMap, choices_of, located, pointer_token
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
-from ...inference.compare.compare import PreparedCompare, prepare_compare
+from ...inference.compare.compare import PreparedCompare, of_cost, prepare_compare
 from ...inference.compare.pair_tests import PairTests, concatenated
-from ...inference.compare.systems import Comparison, pair_data
+from ...inference.compare.systems import Comparison, pair_data, system_sizes
 from ...inference.options import Options
-from ...inputs.alignment import system_pointer
+from ...inputs.alignment import PairedColumns, system_pointer
 from ...inputs.formats.roles import two_metrics
 from ...inputs.quoting import quoted, some
 from ...statistics.corpus import counting_seconds
 from ...statistics.names import of_kind, of_name
-from ...statistics.paired import Segments, Systems
+from ...statistics.paired import Segments, StatisticSpec, Systems
 from ..documents import json_of
 from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
 from ..parse import chosen_of, refuse_samples, settled, unit_mismatch
@@ -124,6 +124,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             places = chained(_in_dataset(name), decoded.pointer_map)
             boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
         places = decoded.pointer_map
+        cost = None
+        if decoded.cost is not None:
+            cost = _costs(decoded.cost, boards[None].systems, choices, limits)
         kind = next(iter(boards.values())).systems.kind
         known = of_kind(kind, spec, decoded.metric) if decoded.known is None else decoded.known
         lower = all(of_name(one) is False for own in systems.values() for one in own)
@@ -145,7 +148,8 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         family=choices.family or "dataset",
         aggregate=aggregate,
         listed="all" if all_listed else choices.pairs,
-        **{name: getattr(choices, name) for name in ("baseline", "adjust", "combine")},
+        **{name: getattr(choices, name) for name in ("baseline", "adjust", "combine", "range")},
+        cost=cost,
     )
     sides = {
         name: _of_sides(board.systems, decoded.metric) if higher else () for name, board in boards.items()
@@ -156,6 +160,27 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         comparison, job.deadline_s(choices.timeout_s), chained(_in_boards(boards), decoded.pointer_map), decoded.reading,
         (*decoded.warnings, *turned, *of_boards), store_of(choices),
     )  # fmt: skip
+
+
+def _costs(given: PairedColumns, systems: Systems, choices: CompareChoices, limits: Limits) -> Systems:
+    """The costs of the systems, on as many items; raises InvalidTest at `/frontier/cost[/<system>]`."""
+    names, most = systems.names, min(limits.max_comparisons, MOST_LISTED)
+    if tuple(sorted(given.systems)) != names:
+        lacking = min(set(names) ^ set(given.systems))
+        detail = f"Give a cost for every system, by the same names: {quoted(lacking)} is not in both."
+        raise InvalidTest.at("/frontier/cost", "different_systems", detail)
+    if len(names) * (len(names) - 1) > most:
+        detail = f"A frontier compares every system with every other, in both orders: at most {most:,} pairs. Give fewer systems."
+        raise InvalidTest.at("/frontier", "too_many_comparisons", detail)
+    try:
+        cost = board_of(given, "scores", StatisticSpec("mean_difference"), choices.on_missing, None).systems
+    except InvalidTest as error:
+        raise located(error, of_cost) from None
+    for name, n, own in zip(names, system_sizes(systems), system_sizes(cost), strict=True):
+        if n != own:
+            detail = f"{quoted(name)} has {own:,} costs for {n:,} items: give one for each."
+            raise InvalidTest.at(of_cost(system_pointer(name)), "length_mismatch", detail)
+    return cost
 
 
 # The compared pairs
@@ -179,6 +204,9 @@ def _require_sense(choices: CompareChoices, *, several: bool) -> None:
             "`adjust=holm`, or `method=auto`."
         )
         raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail, HOLM_OR_EXACT)
+    if choices.range is not None and choices.confidence_level is None:
+        detail = "`range` is for the intervals of systems: set `confidence_level`, or leave it out."
+        raise InvalidTest.at("/range", "redundant", detail)
     if choices.decimals is not None and choices.kind != "scores":
         raise InvalidTest.at(
             "/decimals", "superfluous", f"decimals rounds scores; {choices.kind} are not rounded."

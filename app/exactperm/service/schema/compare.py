@@ -18,6 +18,7 @@ from .fields import (
     KeyColumn,
     KeyList,
     OutputColumn,
+    Range,
     Share,
     Store,
     Timeout,
@@ -139,6 +140,26 @@ EXAMPLES: list[Any] = [
 ]
 
 
+_COSTS = {
+    "type": "object",
+    "properties": {"cost": {"type": "object", "additionalProperties": _COLUMN, "minProperties": 1}},
+    "required": ["cost"],
+    "additionalProperties": False,
+}
+Frontier = Annotated[
+    Any,
+    fitting(
+        lambda value: (
+            (type(value) is str and bool(value))
+            or (type(value) is dict and set(value) == {"cost"} and type(value["cost"]) is dict)
+        ),
+        "frontier",
+        'Give {"cost": an object with one column for each system}, or for files the name of the column of costs',
+    ),
+    WithJsonSchema({"anyOf": [_COSTS, {"type": "string", "minLength": 1}]}),
+]
+
+
 class Columns(Wire):
     """The systems' data on the items of one data set."""
 
@@ -214,7 +235,19 @@ class CompareChoices(Wire):
         "greater means that u is better than v, even if lower is better. All pairs need two-sided.",
     )
     alpha: Share = option(0.05, "Significance level of a family.")
-    confidence_level: Share | None = option(None, "Requests a confidence interval of each difference.")
+    confidence_level: Share | None = option(
+        None, "Requests a confidence interval of each difference, and of each system where that is a mean."
+    )
+    range: Range | None = option(
+        None,
+        "With confidence_level, for scores that are not right or wrong: the least and the largest possible score, for the "
+        "interval of each system.",
+    )
+    frontier: Frontier | None = option(
+        None,
+        "Requests the frontier of cost and quality: which systems another one beats in both. The items' costs by system, "
+        "less is better; for files the name of their column.",
+    )
     pairs: ListedPairs = option(
         "auto",
         f"The pairs that the answer lists. auto: the first {MOST_LISTED:,} over all boards; a warning "
