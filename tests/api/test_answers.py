@@ -149,7 +149,7 @@ def test_clusters_in_a_table_swap_together(service: Any) -> None:
     assert service.post("/v1/tests/scores", request).json()["p_value"] == said["p_value"] == 0.5
 
 
-def test_a_clustered_answer_says_what_its_items_alone_would(service: Any) -> None:
+def test_a_clustered_answer_has_the_item_level_p_value(service: Any) -> None:
     request = {"u": [1] * 8, "v": [0] * 8}
     alone = service.post("/v1/tests/scores", request).json()
     said = service.post("/v1/tests/scores", {**request, "clusters": [1, 1, 1, 1, 2, 2, 3, 3]}).json()
@@ -186,7 +186,7 @@ def test_sequences_can_be_items_and_documents_clusters(service: Any) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_plan_says_what_the_test_then_does(service: Any, path: str) -> None:
+def test_a_plan_predicts_the_method_of_the_test(service: Any, path: str) -> None:
     kind = path.rpartition("/")[2]
     response = service.post("/v1/plan", {"kind": kind, "request": PATHS[path]})
     assert response.status_code == 200, response.text
@@ -210,7 +210,7 @@ def test_a_large_body_is_answered_by_a_worker_like_a_small_one(service: Any) -> 
     assert response.json()["items"]["n"] == n
 
 
-def test_real_scores_get_a_bracket_that_holds_what_enumeration_says(service: Any) -> None:
+def test_real_scores_get_a_bracket_that_contains_the_enumerated_p(service: Any) -> None:
     generator = np.random.default_rng(3)
     request = {"u": generator.normal(0.2, 1, 18).tolist(), "v": generator.normal(0, 1, 18).tolist()}
     exact = service.post("/v1/tests/scores", {**request, "method": "enumeration"}).json()

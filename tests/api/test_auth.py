@@ -38,7 +38,7 @@ def test_a_browser_gets_the_page_and_the_documentation_without_a_key(keyed: Serv
     assert keyed.post(path).status_code == 401
 
 
-def test_everything_else_needs_a_key_and_says_nothing_without(keyed: Service) -> None:
+def test_all_other_routes_need_a_key_and_reveal_nothing(keyed: Service) -> None:
     opened = ("/page/", "/docs/")
     paths = [
         path

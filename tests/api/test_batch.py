@@ -109,7 +109,7 @@ def test_lines_in_and_lines_out(service: Any) -> None:
      {**SMALL, "more": 1}, {"kind": "scores", "request": [1]}, {"kind": "files", "request": {}},
      {"kind": "batch", "request": {"tests": [SMALL]}}, {"kind": "plan", "request": {}}],
 )  # fmt: skip
-def test_what_is_no_request_has_its_problem_in_its_place(service: Any, wrong: Any) -> None:
+def test_an_invalid_request_has_a_problem_in_its_place(service: Any, wrong: Any) -> None:
     assert [
         one["status"] for one in answer_to(service.post(PATH, {"tests": [SMALL, wrong, SMALL]}))["results"]
     ] == [200, 422, 200]
@@ -124,7 +124,7 @@ def test_what_is_no_request_has_its_problem_in_its_place(service: Any, wrong: An
         (b"\xff", 400, None), (b'{"tests": ' + b"[" * 100_000, 400, None),
     ],
 )  # fmt: skip
-def test_a_body_that_is_no_list_is_refused(
+def test_a_body_that_is_not_a_list_is_refused(
     service: Any, body: bytes, status: int, pointer: str | None
 ) -> None:
     refused = problem(service.post(PATH, content=body, headers={"content-type": "application/json"}), status)
@@ -219,7 +219,7 @@ class Planned:
 
 
 @pytest.mark.slow
-def test_what_fits_does_not_depend_on_how_a_list_is_divided(two_workers: Service) -> None:
+def test_the_limit_does_not_depend_on_the_division_of_a_list(two_workers: Service) -> None:
     """The first of several runs has all the large answers, which fit into the room of the list but not into its share."""
     request = {"stay": [997 * number for number in range(1, 400)], "method": "fft", "pmf": "full"}
     size = len(two_workers.post("/v1/tests/effects", request).content)

@@ -36,7 +36,7 @@ def test_a_compressed_body_is_the_same_test(service: Any, worker_service: Any, c
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-def test_what_is_small_only_while_it_is_compressed_is_read_all_the_same(service: Any, coding: str) -> None:
+def test_a_body_that_is_small_only_when_compressed_is_read(service: Any, coding: str) -> None:
     n = 40_000
     body = json.dumps({"u": [1] * n, "v": [0] * n}).encode()
     small = service.app.state.settings.inplace_body_bytes
@@ -136,7 +136,7 @@ def test_a_body_over_the_limit_is_a_413(small: Service, kind: str, media: str) -
 
 
 @pytest.mark.parametrize(("kind", "media"), WAYS)
-def test_so_is_one_whose_length_nobody_declared(small: Service, kind: str, media: str) -> None:
+def test_a_body_over_the_limit_without_a_length_is_a_413(small: Service, kind: str, media: str) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for begin in range(0, len(BODIES[media]), 1000):
             yield BODIES[media][begin : begin + 1000]

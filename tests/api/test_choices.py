@@ -129,7 +129,7 @@ def test_the_direction_is_a_choice_and_decides_the_verdict(service: Service) -> 
     assert send(service, GATE, {"file": table}).status_code == 200  # nothing to choose
 
 
-def test_what_cannot_be_sent_back_whole_is_no_choice() -> None:
+def test_values_too_long_to_repeat_are_not_choices() -> None:
     long = "x" * (MAX_CHOICE_CHARS + 1)
     assert choices_of("metric", {"": "empty", long: "long", "f1": "F1"})[0].fields == {"metric": "f1"}
     assert len(choices_of("metric", {str(n): str(n) for n in range(50)})) == MAX_CHOICES
@@ -172,7 +172,7 @@ ONE: dict[str, Any] = {"u": [1, 0], "v": [0, 0]}
         ("counts", {**ONE, "Statistic": {}}, {"/Statistic": "statistic"}),
     ],
 )
-def test_a_field_that_is_nearly_one_is_told(
+def test_a_misspelled_field_is_answered_with_the_right_one(
     service: Any, kind: str, request_: dict[str, Any], meant: dict[str, str]
 ) -> None:
     said = problem(service.post(f"/v1/tests/{kind}", request_), 422)
@@ -226,7 +226,7 @@ def test_a_statistic_of_other_data_says_where_it_is(service: Any, name: str, tol
 
 
 @pytest.mark.parametrize("name", ["magic", "", 7, None, "f1" * 5_000])
-def test_a_statistic_that_nobody_knows_is_refused_as_it_was(service: Any, name: object) -> None:
+def test_an_unknown_statistic_is_refused_unchanged(service: Any, name: object) -> None:
     (flaw,) = problem(service.post("/v1/tests/scores", {**ONE, "statistic": {"name": name}}), 422)["errors"]
     assert "mean" not in flaw["detail"].partition("quantile_difference")[2]
 

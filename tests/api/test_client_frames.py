@@ -139,7 +139,7 @@ def test_counts_by_name_and_as_frames(service: Any) -> None:
     ],
     ids=["twice", "array", "list", "ids", "clusters", "effects", "counts", "predictions"],
 )  # fmt: skip
-def test_indexes_that_pair_nothing_are_refused(make: Any, pointer: str) -> None:
+def test_indexes_without_common_items_are_refused(make: Any, pointer: str) -> None:
     with pytest.raises(InvalidData) as caught:
         make()
     assert caught.value.pointer == pointer

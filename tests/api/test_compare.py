@@ -209,7 +209,7 @@ def test_twenty_systems_on_two_hundred_items(worker_service: Any) -> None:
 
 
 @pytest.mark.parametrize("listed", ["all", "significant", "none"])
-def test_which_pairs_are_listed_changes_nothing_else(service: Any, listed: str) -> None:
+def test_listing_pairs_does_not_change_the_rest(service: Any, listed: str) -> None:
     body = request(BOARDS["right or wrong"], alpha=0.4)
     everything = answer(service, body)
     some = answer(service, {**body, "pairs": listed})
@@ -224,7 +224,7 @@ def test_which_pairs_are_listed_changes_nothing_else(service: Any, listed: str) 
 
 
 @pytest.mark.parametrize("scores", [(20, 3, 0), (1.0, 0.5, 0.0)])
-def test_a_pair_without_a_common_item_attains_p_1_alone_and_takes_nothing_from_holm_discrete(
+def test_a_pair_without_common_items_only_attains_p_1_and_does_not_affect_holm_discrete(
     service: Any, scores: tuple[float, float, float]
 ) -> None:
     high, middle, low = scores
@@ -252,7 +252,7 @@ def test_a_pair_without_a_common_item_attains_p_1_alone_and_takes_nothing_from_h
 
 
 @pytest.mark.parametrize("items", [1_070, 1_080, 2_005])
-def test_what_underflows_is_the_smallest_double_and_its_logarithm_is_right(service: Any, items: int) -> None:
+def test_underflow_gives_the_smallest_double_and_the_right_logarithm(service: Any, items: int) -> None:
     systems = {"A": [1] * items, "B": [0] * items, "C": [0] * items}
     pairs = answer(service, {"kind": "scores", "systems": systems, "adjust": "none"})["pairs"]
     true = Fraction(1, 2 ** (items - 1))
@@ -274,7 +274,7 @@ def counted(first: int) -> str:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_column_that_counts_the_rows_is_no_system_of_a_file(service: Any, first: int) -> None:
+def test_a_column_that_counts_the_rows_is_not_a_system(service: Any, first: int) -> None:
     files = {"file": ("board.csv", counted(first))}
     said = problem(service.post("/v1/compare", files=files), 422)
     assert said["errors"][0]["code"] == "index_column"
@@ -295,13 +295,13 @@ def test_a_column_of_texts_beside_systems_is_left_out_with_a_note(service: Any) 
     assert 'Columns of texts are not systems and were left out: "question".' in answer["reading"]["notes"]
 
 
-def test_what_was_read_names_the_files(service: Any) -> None:
+def test_reading_names_the_files(service: Any) -> None:
     files = [("system", (f"{name}.csv", "id,score\n1,1\n2,0\n")) for name in ("new", "base")]
     notes = service.post("/v1/compare", files=files).json()["reading"]["notes"]
     assert {"new: 2 items read from new.csv.", "base: 2 items read from base.csv."} <= set(notes)
 
 
-def test_a_missing_choice_says_what_there_is_to_choose(service: Any) -> None:
+def test_a_missing_choice_lists_the_options(service: Any) -> None:
     said = problem(service.post("/v1/compare", json={"systems": {"A": [1, 0], "B": [0, 1]}}), 422)
     assert said["errors"][0]["pointer"] == "/kind"
     assert all(kind in said["detail"] for kind in ("scores", "counts", "predictions"))
@@ -357,7 +357,7 @@ def test_a_large_board_lists_the_pairs_that_fit_and_counts_the_others(boards: Se
         assert len(boards.body(PATH + query, lines.encode(), "text/csv").json()["pairs"]) == count
 
 
-def test_boards_of_data_sets_share_what_fits(boards: Service) -> None:
+def test_boards_of_data_sets_share_the_limit_of_pairs(boards: Service) -> None:
     sets = {f"d{n}": {"systems": many(90, n)} for n in range(2)}
     said = listed_answer(boards, {"kind": "scores", "datasets": sets})
     every = [said["overall"], *said["datasets"].values()]
@@ -367,7 +367,7 @@ def test_boards_of_data_sets_share_what_fits(boards: Service) -> None:
         assert warning["detail"].startswith("672 of 4,005 pairs are not listed")
 
 
-def test_what_fits_is_the_answer_that_lists_all_pairs(boards: Service) -> None:
+def test_a_small_answer_lists_all_pairs(boards: Service) -> None:
     """Also with a baseline, of which none is left out."""
     for body in [
         {"kind": "scores", "systems": many(4)},
@@ -478,7 +478,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_is_pointed_to(service: Service, name: str) -> None:
+def test_refusals_point_to_the_error(service: Service, name: str) -> None:
     body, pointer, code = REFUSED[name]
     said = problem(service.post(PATH, json=body), 422)
     assert said["type"].endswith("#invalid-test")
@@ -496,7 +496,7 @@ def test_a_plan_points_below_the_request(service: Service, name: str) -> None:
 
 
 @pytest.mark.parametrize(("content", "status"), [(b"{", 400), (b"[]", 422), (b"", 400), (b"\xff", 400)])
-def test_what_is_no_request_at_all(service: Service, content: bytes, status: int) -> None:
+def test_bodies_that_are_not_requests_are_refused(service: Service, content: bytes, status: int) -> None:
     problem(service.body(PATH, content), status)
 
 

@@ -63,7 +63,7 @@ def test_a_sampled_adjustment_is_not_called_exact(service: Any, query: str, list
 
 @pytest.mark.parametrize(("method", "kind"), [("bounds", "bracketed"), ("monte_carlo", "sampled")])
 @pytest.mark.parametrize(("query", "listed"), LISTED)
-def test_every_form_says_what_is_not_exact(
+def test_every_representation_marks_inexact_p_values(
     service: Any, query: str, method: str, kind: str, listed: str
 ) -> None:
     body = {**FINE, "method": method, "pairs": listed}
@@ -71,7 +71,7 @@ def test_every_form_says_what_is_not_exact(
     assert re.search(rf"3 {kind}|, {kind}\)|{kind}:3", said), said[:400]
 
 
-def test_each_p_value_in_markdown_says_what_it_is(service: Any) -> None:
+def test_each_p_value_in_markdown_shows_its_certainty(service: Any) -> None:
     board = answer(service, MAX_T).json()
     lines = answer(service, MAX_T, "?format=markdown").text.splitlines()
     marked = {cells[2].strip("` "): cells[-2] for line in lines if len(cells := line.split("|")) == 9}
@@ -84,7 +84,7 @@ def test_each_p_value_in_markdown_says_what_it_is(service: Any) -> None:
     )
 
 
-def test_both_tables_of_csv_count_what_is_not_listed(service: Any) -> None:
+def test_both_tables_of_csv_count_unlisted_pairs(service: Any) -> None:
     for table in ("systems", "pairs"):
         text = answer(service, {**MAX_T, "pairs": "significant"}, f"?format=csv&table={table}").text
         assert {row["certainty"] for row in csv.DictReader(io.StringIO(text))} == {

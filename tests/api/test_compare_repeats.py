@@ -189,7 +189,9 @@ def test_several_data_sets(service: Any, repeats: str, options: dict[str, Any]) 
         ({"a": [[1, 0], [1, 1]], "b": [[100, 0], [0, 0]]}, "/statistic/repeats", "not_right_or_wrong"),
     ],
 )
-def test_what_has_no_right_every_time_is_refused(service: Any, systems: Any, pointer: str, code: str) -> None:
+def test_statistics_without_right_every_time_are_refused(
+    service: Any, systems: Any, pointer: str, code: str
+) -> None:
     asked = {"kind": "scores", "systems": systems, "statistic": {"name": "mean_difference", "repeats": "all"}}
     assert errors_of(service.post("/v1/compare", json=asked)) == [(pointer, code)]
     same_of_plan = service.post("/v1/plan", json={"kind": "compare", "request": asked})

@@ -217,7 +217,9 @@ CASES: list[tuple[str, Any, str, str]] = [
 @pytest.mark.parametrize(
     ("body", "pointer", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_bad_counts_are_told_where_and_why(service: Any, body: Any, pointer: str, code: str) -> None:
+def test_invalid_counts_are_refused_with_place_and_reason(
+    service: Any, body: Any, pointer: str, code: str
+) -> None:
     assert error_of(service.post(PATH, body)) == (pointer, code)
     assert error_of(service.post("/v1/plan", {"kind": "counts", "request": body}))[0] == f"/request{pointer}"
 

@@ -263,7 +263,7 @@ def test_trec_measures_per_query(roomy: Service, run: str, measure: str) -> None
 
 
 @pytest.mark.parametrize("measure", ["map", "P_10"])
-def test_runs_and_judgements_give_what_trec_eval_prints(roomy: Service, measure: str) -> None:
+def test_runs_and_judgements_match_trec_eval(roomy: Service, measure: str) -> None:
     test = entry("trec_robust03", a="aplrob03a", b="uic0301", metric=measure)
     files = {r: f"trec/robust03/input.{s}.gz" for r, s in (("u", "aplrob03a"), ("v", "uic0301"))}
     files["qrels"] = "trec/robust03/qrels.robust03.txt.gz"
@@ -285,7 +285,7 @@ def test_trec_evals_own_test_run_gives_its_own_output(roomy: Service) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.test", "out.test.a"])
-def test_averages_over_queries_are_no_items(roomy: Service, name: str) -> None:
+def test_averages_over_queries_are_not_items(roomy: Service, name: str) -> None:
     averages = f"trec/trec_eval_test/{name}"
     response = upload(roomy, {"u": averages, "v": averages}, format="trec", measure="map")
     refused(response, 422, "/files/u", "averages_only", "-q")
@@ -495,7 +495,7 @@ GUESSED: list[tuple[str, dict[str, str], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("format_", "files", "fields"), GUESSED)
-def test_the_format_is_guessed_and_said(
+def test_the_format_is_guessed_and_reported(
     roomy: Service, format_: str, files: dict[str, str], fields: dict[str, str]
 ) -> None:
     reading = answer(roomy, files, **fields)["reading"]

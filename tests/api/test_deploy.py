@@ -191,7 +191,7 @@ def allowed(direction: str, pod: dict[str, Any]) -> set[Any] | None:
     return {port["port"] for rule in rules for port in rule["ports"]} if about else None
 
 
-def test_network_policies_let_out_what_needs_the_database_and_nothing_else() -> None:
+def test_network_policies_allow_only_egress_to_the_database() -> None:
     service, worker = (pod_of(name) for name in PODS)
     assert allowed("Egress", service) == set()
     service["metadata"]["labels"]["exactperm/database"] = "true"  # as kubernetes-jobs.yaml says
@@ -201,7 +201,7 @@ def test_network_policies_let_out_what_needs_the_database_and_nothing_else() -> 
     assert allowed("Ingress", worker) == set()
 
 
-def test_what_belongs_to_the_pods_finds_them() -> None:
+def test_selectors_match_the_pods() -> None:
     found, pod = kubernetes(), pod_of("kubernetes.yaml")
     assert found["Service"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
     assert (
@@ -249,7 +249,7 @@ def test_no_password_stands_in_a_url() -> None:
         assert not re.search(r"://[^/@\s]*:[^/@\s]*@", path.read_text(encoding="utf-8")), path.name
 
 
-def test_what_autoscalers_follow_is_exposed_and_the_adapter_hands_it_on(exposed: dict[str, set[str]]) -> None:
+def test_metrics_of_autoscalers_are_exposed_and_adapted(exposed: dict[str, set[str]]) -> None:
     (adapter,) = documents(FOLDER / "adapter.yaml")
     handed_on = {
         kind: {rule["name"]["as"] for rule in adapter["rules"][kind]} for kind in ("custom", "external")
@@ -267,7 +267,7 @@ def test_what_autoscalers_follow_is_exposed_and_the_adapter_hands_it_on(exposed:
     assert asked["custom"] | asked["external"] <= set(exposed)
 
 
-def test_workers_of_jobs_run_what_the_command_line_has() -> None:
+def test_workers_of_jobs_run_a_command_of_the_command_line() -> None:
     (container,) = kubernetes("kubernetes-jobs.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
     (compose,) = documents(FOLDER / "compose.jobs.yaml")
     for command in (container["command"], compose["services"]["worker"]["command"]):
@@ -276,7 +276,7 @@ def test_workers_of_jobs_run_what_the_command_line_has() -> None:
 
 
 @pytest.mark.parametrize(("name", "mounted"), [("compose.yaml", 5), ("compose.jobs.yaml", 1)])
-def test_what_compose_mounts_is_there(name: str, mounted: int) -> None:
+def test_files_mounted_by_compose_exist(name: str, mounted: int) -> None:
     (compose,) = documents(FOLDER / name)
     mounts = [one for service in compose["services"].values() for one in service.get("volumes", [])]
     files = [mount.partition(":")[0] for mount in mounts if mount.startswith(".")]

@@ -177,13 +177,13 @@ def test_head_answers_like_get_without_the_content(service: Any) -> None:
         ("/openapi.jsn", "/openapi.json"),
     ],
 )
-def test_a_path_that_is_nearly_one_is_told(path: str, meant: str, service: Any) -> None:
+def test_a_misspelled_path_is_answered_with_the_right_one(path: str, meant: str, service: Any) -> None:
     for method in ("GET", "POST"):
         assert f"did you mean {meant}?" in problem(service.request(method, path), 404)["detail"]
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/", "/" + "a" * 20_000, "/v1/tests/<script>"])
-def test_a_path_that_is_nothing_is_not_given_back(path: str, service: Any) -> None:
+def test_an_unknown_path_is_not_echoed(path: str, service: Any) -> None:
     response = service.request("POST", path)
     assert response.status_code in {404, 405}
     assert len(response.text) < 600
@@ -191,7 +191,7 @@ def test_a_path_that_is_nothing_is_not_given_back(path: str, service: Any) -> No
 
 
 @pytest.mark.parametrize("path", ["/v1/tests/scores", "/v1/gate", "/v1/plan"])
-def test_a_browser_at_a_post_route_is_told_to_post(path: str, service: Any) -> None:
+def test_a_get_of_a_post_route_is_answered_with_a_hint(path: str, service: Any) -> None:
     said = problem(service.get(path), 405)
     assert said["detail"].startswith(f"Use POST for {path}; see /docs.")
 

@@ -105,7 +105,7 @@ def test_every_curl_line_is_followed_by_its_output() -> None:
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=[f"{shown.page}-{number}" for number, shown in enumerate(SHOWN)])
-def test_a_curl_line_answers_what_is_shown(service: Any, shown: Shown) -> None:
+def test_a_curl_line_gives_the_shown_answer(service: Any, shown: Shown) -> None:
     response = sent(service, shown.command)
     if shown.language == "json":
         answer, expected = response.json(), json.loads(shown.output)
@@ -181,7 +181,7 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
 }
 
 
-def test_every_adjustment_has_its_row_and_says_what_it_controls() -> None:
+def test_every_adjustment_has_a_row_with_its_guarantee() -> None:
     rows = [
         line for line in section(ADJUSTMENTS, "Which adjustment?").splitlines() if line.startswith("| `")
     ][1:]
@@ -220,7 +220,7 @@ def test_every_relation_and_every_picture_has_a_row(service: Any) -> None:
         assert answer.status_code == 200, name
 
 
-def test_what_the_page_says_of_its_first_board_is_so(service: Any) -> None:
+def test_statements_on_the_first_board_of_the_page_are_true(service: Any) -> None:
     board = service.post("/v1/compare", content=TABLE, headers=CSV).json()
     letters = {system["name"]: set(system["letters"]) for system in board["systems"]}
     assert letters["tuned"] & letters["large"] == {"a"}
@@ -302,7 +302,7 @@ def test_a_page_of_docs_is_served_and_all_its_links_work(service: Any, address: 
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_a_page_runs_and_loads_nothing_but_our_style_and_pictures(service: Any, address: str) -> None:
+def test_a_page_loads_only_local_styles_and_pictures(service: Any, address: str) -> None:
     response = service.get(address)
     policy = response.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self'; ")
@@ -352,7 +352,7 @@ def test_html_in_a_page_is_text_and_a_comment_is_nothing(folder: Path) -> None:
     assert "table: x" not in pages.rendered("README")
 
 
-def test_a_link_out_of_the_guide_names_the_file_and_is_no_link(folder: Path) -> None:
+def test_a_link_out_of_the_guide_becomes_the_name_of_the_file(folder: Path) -> None:
     (folder / "README.md").write_text("# A\n\n* [B](b.md)\n* [C](../c/README.md#d)\n", encoding="utf-8")
     (folder / "b.md").write_text("# B\n\n[up](README.md#a) [here](#b)\n", encoding="utf-8")
     assert re.findall(r'href="([^"]+)"', pages.rendered("b").partition("<main>")[2]) == ["../guide#a", "#b"]
@@ -374,7 +374,7 @@ def test_examples_and_links_are_for_the_server_that_is_read(service: Any) -> Non
     assert "localhost:8000" in service.get(f"{SERVED}/comparing", headers={"host": "localhost:8000"}).text
 
 
-def test_a_host_that_is_none_is_not_written_into_a_page(service: Any) -> None:
+def test_an_invalid_host_is_not_written_into_a_page(service: Any) -> None:
     for host in ('x"><script>alert(1)</script>', "a b", "a/b", "x" * 300):
         page = service.get(f"{SERVED}/comparing", headers={"host": host})
         assert page.status_code != 200 or "localhost:8000" in page.text

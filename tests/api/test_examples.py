@@ -155,7 +155,7 @@ def test_an_example_matches_its_schema_in_the_document(name: str) -> None:
 
 
 @pytest.mark.pack
-def test_the_examples_are_what_the_pack_makes_them() -> None:
+def test_the_examples_match_the_pack() -> None:
     from openapi.make_examples import examples
 
     made = examples(PACK)
@@ -215,7 +215,7 @@ def test_the_example_of_the_bootstrap_is_that_of_all_resamples(service: Any) -> 
     assert _way(service, "scores-bootstrap")["p_value"] == pytest.approx(wanted, rel=1e-10)
 
 
-def test_the_example_of_clusters_swaps_them_whole_and_says_what_items_would_say(service: Any) -> None:
+def test_the_example_of_clusters_has_clustered_and_item_level_p_values(service: Any) -> None:
     body = WAYS["scores-clusters.json"]
     effects = [Fraction(u) - Fraction(v) for u, v in zip(body["u"], body["v"], strict=True)]
     said = _way(service, "scores-clusters")
@@ -604,14 +604,14 @@ def test_every_operation_with_a_body_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_a_form_needs_its_file_and_nothing_else(path: str, service: Any) -> None:
+def test_a_form_only_needs_its_file(path: str, service: Any) -> None:
     files = {"file": (FILE.name, FILE.read_bytes())}
     response = service.request("POST", path, files=files, params=query_of(path, "post"))
     assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize(("path", "method"), [one for one in OPERATIONS if one[1] == "get"])
-def test_what_is_asked_with_get_needs_nothing(path: str, method: str, service: Any) -> None:
+def test_get_operations_need_no_parameters(path: str, method: str, service: Any) -> None:
     assert service.get(path, params=query_of(path, method)).status_code == 200
 
 

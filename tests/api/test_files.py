@@ -263,7 +263,7 @@ FLAWED: list[tuple[str, Files, dict[str, str], int, str, str]] = [
     [case[1:] for case in FLAWED],
     ids=[case[0] for case in FLAWED],
 )
-def test_a_bad_form_is_told_file_line_and_field(
+def test_an_invalid_form_is_refused_with_file_line_and_field(
     service: Any, files: Files, fields: dict[str, str], status: int, pointer: str, code: str
 ) -> None:
     body, media = form(
@@ -332,7 +332,7 @@ WHOLE, MEDIA = form([("u", "u", U_LINES), ("v", "v", V_LINES)])
         "a long header",
     ],
 )
-def test_what_is_no_whole_form_is_a_400(service: Any, body: bytes, media: str) -> None:
+def test_an_incomplete_form_is_a_400(service: Any, body: bytes, media: str) -> None:
     problem(service.body(PATH, body, media), 400)
 
 

@@ -106,7 +106,7 @@ def test_many_systems_of_one_file_are_a_board(service: Service) -> None:
         assert pairs[frozenset(("old", "third"))] == pytest.approx(p_of(V, U[::-1]))
 
 
-def test_older_results_of_swe_bench_count_what_they_do_not_name(service: Service) -> None:
+def test_older_swe_bench_results_count_unnamed_instances(service: Service) -> None:
     u = json.dumps({"no_generation": [], "no_logs": ["x-3"], "resolved": ["x-1", "y-2", "y-5"]})
     v = json.dumps({"no_generation": ["y-2"], "no_logs": [], "resolved": ["x-1", "y-7"]})
     said = service.post(FILES, files={"u": ("u.json", u), "v": ("v.json", v)}).json()
@@ -155,7 +155,7 @@ def test_counted_votes_are_a_sign_test(service: Service) -> None:
     assert "wins are those of U" in " ".join(said["reading"]["notes"])
 
 
-def test_a_submission_and_its_solution_are_asked_what_is_compared(service: Service) -> None:
+def test_a_submission_with_its_solution_asks_for_the_statistic(service: Service) -> None:
     solution = "id,target,Usage\n1,1,Public\n2,0,Private\n3,0,Public\n4,1,Private\n"
     u, v = "id,target\n1,0.9\n2,0.1\n3,0.4\n4,0.8\n", "id,target\n4,0.3\n2,0.5\n3,0.4\n1,0.6\n"
     files = {"u": ("submission.csv", u), "v": ("sample.csv", v), "gold": ("solution.csv", solution)}
@@ -165,7 +165,7 @@ def test_a_submission_and_its_solution_are_asked_what_is_compared(service: Servi
     assert (said["statistic"]["name"], said["statistic"]["u"], said["statistic"]["v"]) == ("auc", 1.0, 0.5)
 
 
-def test_runs_of_one_benchmark_are_no_pairs(service: Service) -> None:
+def test_runs_of_one_benchmark_are_not_pairs(service: Service) -> None:
     def file(times: Sequence[float]) -> str:
         return json.dumps({"results": [{"command": "build", "mean": 1.0, "times": list(times)}]})
 
@@ -190,14 +190,14 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_files_without_items_are_refused_and_say_what_would_do(what: str, service: Service) -> None:
+def test_files_without_items_are_refused_with_an_alternative(what: str, service: Service) -> None:
     text, code, word, name = REFUSED[what]
     said = problem(service.post(FILES, files={"u": (name, text), "v": (name, text)}), 422)
     assert said["errors"][0]["code"] == code
     assert word in said["detail"]
 
 
-def test_a_number_beside_answers_and_predictions_is_no_score_of_its_own_accord(service: Service) -> None:
+def test_a_number_beside_answers_and_predictions_is_not_taken_as_score(service: Service) -> None:
     rows = [{"question_id": n, "answer": "AB"[n % 2], "answer_index": n % 2, "pred": "A"} for n in range(6)]
     made = "".join(json.dumps(row) + "\n" for row in rows)
     flaw = problem(service.post(FILES, files={"u": ("u.jsonl", made), "v": ("v.jsonl", made)}), 422)[

@@ -118,7 +118,7 @@ def test_values_beyond_a_double_are_refused(service: Any, expression: str, data:
         ("exp(-a*9)/b", "value_too_small"),
     ],
 )
-def test_no_kind_of_test_computes_with_what_doubles_do_not_hold(
+def test_no_kind_of_test_computes_with_values_beyond_doubles(
     service: Any, test: str, expression: str, code: str
 ) -> None:
     u = {"a": [3, 4, 5, 9, 10, 300], "b": [2, 2, 1, 5, 6, 700]}
@@ -159,7 +159,7 @@ def test_ties_of_irrational_values_are_found(service: Any) -> None:
     assert said["p_value"] == 1.0
 
 
-def test_a_constant_statistic_costs_nothing_and_is_certain(service: Any) -> None:
+def test_a_constant_statistic_is_free_and_certain(service: Any) -> None:
     body = effects("log(exp(1))", drawn(8, 9, 3), method="dp")
     assert predicted(body) < 0.01 * predicted(
         {**body, "statistic": {"expression": "log(exp(1))+log(x1*x2)-log(x1)-log(x2)"}}
@@ -214,7 +214,7 @@ def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_a_sum_on_a_line_is_priced_with_what_it_takes_to_solve_it() -> None:
+def test_a_sum_on_a_line_is_priced_with_its_solution() -> None:
     random = Random(3)
     stay, swap = ([[random.randint(0, 10**4) for _ in range(2)] for _ in range(64)] for _ in range(2))
     body = effects("1e-300-(x1+x2)", {"stay": stay, "swap": swap}, method="fft")

@@ -62,7 +62,7 @@ def test_lower_can_be_better(service: Any) -> None:
         assert (mirrored["verdict"], mirrored["p_value"]) == (straight["verdict"], straight["p_value"])
 
 
-def test_too_few_items_are_inconclusive_and_the_caller_says_what_that_means(service: Any) -> None:
+def test_too_few_items_are_inconclusive_and_the_option_decides(service: Any) -> None:
     few = {"u": [0, 0, 0, 1], "v": [1, 1, 1, 1]}
     lenient = ask(service, few)
     assert (lenient.status_code, lenient.headers["x-verdict"]) == (200, "inconclusive")
@@ -165,7 +165,7 @@ def test_a_metric_may_differ_in_policy_and_margin(service: Any) -> None:
         ),
     ],
 )
-def test_what_cannot_be_compared_is_a_problem_and_never_a_pass(
+def test_incomparable_systems_are_a_problem_and_never_a_pass(
     service: Any, gate: dict[str, Any], pointer: str, code: str | None
 ) -> None:
     response = service.post("/v1/gate", gate)
@@ -256,7 +256,7 @@ def test_junit_is_for_gates_alone(service: Any) -> None:
     assert xml.headers["content-type"] == "application/xml"
 
 
-def test_the_interval_fits_the_one_sided_level_and_is_not_missed_where_there_is_none(service: Any) -> None:
+def test_the_interval_fits_the_one_sided_level_and_may_be_missing(service: Any) -> None:
     said = ask(service, {"u": [3, 1, 4, 1, 5, 9, 2, 6], "v": [2, 7, 1, 8, 2, 8, 1, 8]}, alpha=0.1).json()
     assert said["metrics"][0]["test"]["confidence_interval"]["level"] == pytest.approx(0.8)
     f1 = {"u": {"tp": [8, 3], "incorrect": [2, 3]}, "v": {"tp": [6, 5], "incorrect": [1, 2]}}
@@ -376,7 +376,7 @@ def test_the_form_of_right_or_wrong_items_decides_nothing(service: Service, form
 
 @pytest.mark.parametrize("policy", ["improve", "no_regression"])
 @pytest.mark.parametrize(("wins", "losses"), [(3, 0), (4, 0), (7, 1), (9, 2), (30, 12)])
-def test_a_margin_makes_nothing_easier_to_show(service: Service, policy: str, wins: int, losses: int) -> None:
+def test_a_margin_never_makes_a_verdict_easier(service: Service, policy: str, wins: int, losses: int) -> None:
     """Three items won are p = 1/8 without a margin; a normal tail made 0.042 of them with a margin of 0.001."""
     better, worse = [1] * wins + [0] * losses, [0] * wins + [1] * losses
     u, v = (better, worse) if policy == "improve" else (worse, better)
@@ -600,7 +600,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("body", "pointer", "code"), REFUSED)
-def test_what_cannot_be_decided_is_refused_with_its_pointer(
+def test_undecidable_gates_are_refused_with_a_pointer(
     service: Any, body: dict[str, Any], pointer: str, code: str
 ) -> None:
     whole = {"kind": "scores", "request": {"u": CANDIDATE}, "against": {"main": EQUAL}, **body}

@@ -139,7 +139,7 @@ def test_fewer_errors_are_never_worse(service: Any, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", LESS_IS_BETTER)
-def test_what_is_said_wins_with_a_warning_that_it_is_unusual(service: Any, case: str) -> None:
+def test_an_explicit_direction_wins_with_a_warning(service: Any, case: str) -> None:
     files, fields = LESS_IS_BETTER[case]
     said = gate(service, files_of(files, "good", "bad"), **fields, higher_is_better="true").json()
     assert (said["verdict"], said["higher_is_better"]) == ("fail", True)
@@ -150,7 +150,7 @@ def test_what_is_said_wins_with_a_warning_that_it_is_unusual(service: Any, case:
 
 
 @pytest.mark.parametrize("case", MORE_IS_BETTER)
-def test_more_is_better_where_the_name_says_so_or_nothing_was_named(service: Any, case: str) -> None:
+def test_higher_is_better_by_name_or_by_default(service: Any, case: str) -> None:
     files, fields = MORE_IS_BETTER[case]
     for u, v, verdict in (("good", "bad", "fail"), ("bad", "good", "pass")):
         said = gate(service, files_of(files, u, v), **fields).json()
@@ -158,7 +158,7 @@ def test_more_is_better_where_the_name_says_so_or_nothing_was_named(service: Any
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_where_nothing_tells_a_gate_asks(service: Any, case: str) -> None:
+def test_a_gate_asks_for_an_unknown_direction(service: Any, case: str) -> None:
     files, fields = UNKNOWN[case]
     assert errors_of(gate(service, files_of(files, "good", "bad"), **fields)) == [
         ("/options/higher_is_better", "choose_direction")
@@ -185,7 +185,7 @@ def as_json(service: Service, kind: str, request: dict[str, Any], **gate: Any) -
     return service.post("/v1/gate", {"kind": kind, "request": request, **gate})
 
 
-def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any) -> None:
+def test_the_direction_of_a_ratio_follows_its_counts(service: Any) -> None:
     for name, verdict in (("errors", "pass"), ("correct", "fail"), ("hits", None)):
         request = {
             "u": counted(True, name),
@@ -200,7 +200,7 @@ def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any) -> None:
         assert as_json(service, "counts", request, higher_is_better=False).json()["verdict"] == "pass"
 
 
-def test_an_expression_says_nothing_of_its_direction(service: Any) -> None:
+def test_an_expression_has_no_known_direction(service: Any) -> None:
     counts = {
         "u": counted(True),
         "v": counted(False),
@@ -362,7 +362,7 @@ def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, name: str) -
     "expression",
     ["abs(x1)", "abs(x1) + 1", "abs(x1) / 2", "x1 * x1", "max(x1, -x1)", "sqrt(x1 * x1)", "1 - abs(x1)"],
 )
-def test_what_is_as_large_either_way_decides_no_gate(service: Any, expression: str) -> None:
+def test_statistics_without_a_direction_decide_no_gate(service: Any, expression: str) -> None:
     request = {
         "stay": [-1] * N,
         "swap": [1] * N,
@@ -373,7 +373,7 @@ def test_what_is_as_large_either_way_decides_no_gate(service: Any, expression: s
 
 
 @pytest.mark.parametrize("expression", ["x1", "x1 / 3", "exp(x1 / 9)", "x1 * abs(x1)", "x1 + 5"])
-def test_what_tells_the_sides_apart_does(service: Any, expression: str) -> None:
+def test_statistics_with_a_direction_decide_gates(service: Any, expression: str) -> None:
     request = {
         "stay": [-1] * N,
         "swap": [1] * N,

@@ -120,7 +120,7 @@ def gate(service: Service, form: str, content: bytes, **fields: str) -> httpx.Re
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("names", PAIRS, ids=" ".join)
 @pytest.mark.parametrize("first", ["candidate", "baseline"])
-def test_names_tell_the_candidate_in_whatever_order_the_systems_stand(
+def test_names_show_the_candidate_in_any_order_of_systems(
     service: Any, form: str, names: tuple[str, str], first: str
 ) -> None:
     if form.startswith("promptfoo") and names == ("u", "v"):
@@ -156,7 +156,7 @@ def test_names_tell_the_candidate_in_whatever_order_the_systems_stand(
     ],
     ids=str,
 )
-def test_what_no_name_tells_is_refused_with_both_choices_and_either_decides(
+def test_unknown_roles_are_refused_with_both_choices_and_either_decides(
     service: Any, form: str, names: tuple[str, str], why: str
 ) -> None:
     content = FORMS[form](names, (GOOD, BAD))
@@ -198,7 +198,7 @@ def test_two_known_roles_are_found_among_more_columns_and_the_others_are_named(s
     assert 'were skipped: "length"' in notes
 
 
-def test_what_is_said_wins_over_names_with_a_warning(service: Any) -> None:
+def test_explicit_roles_win_over_names_with_a_warning(service: Any) -> None:
     content = wide(("baseline", "candidate"), (GOOD, BAD))
     said = gate(service, "csv", content, system_u="baseline", system_v="candidate").json()
     assert said["verdict"] == "pass"
@@ -214,7 +214,7 @@ def files_of(u: str, v: str) -> dict[str, tuple[str, bytes]]:
     return {"u": (u, first.encode()), "v": (v, second.encode())}
 
 
-def test_two_files_say_who_is_who_and_names_against_it_are_a_warning(service: Any) -> None:
+def test_two_files_show_the_roles_and_contrary_names_are_a_warning(service: Any) -> None:
     for u, v, codes in (
         ("old.csv", "new.csv", ["roles_contradict_names"]),
         ("new.csv", "old.csv", []),

@@ -214,7 +214,7 @@ def test_items_without_a_score_are_as_in_the_json_request(service: Any, on_missi
         ("label,A,B,group", {"statistic": "accuracy", "groups": "group"}, "/?groups", "unused_option"),
     ],
 )
-def test_what_is_not_told_is_refused(
+def test_ambiguous_labels_are_refused(
     service: Any, header: str, query: dict[str, str], pointer: str, code: str
 ) -> None:
     width = header.count(",") + 1
@@ -315,7 +315,7 @@ def test_two_classes_of_numbers_have_f1_and_a_positive_one(
     assert [record["u"], record["v"]] == pytest.approx(oracle)
 
 
-def test_accuracy_is_what_is_asked_by_default(service: Any) -> None:
+def test_accuracy_is_the_default(service: Any) -> None:
     data = labelled("ab")
     record = service.post(FILES, files=ways(data)["csv each"]).json()["statistic"]
     right = [np.mean([a == b for a, b in zip(data["gold"], data[role], strict=True)]) for role in "uv"]
@@ -438,13 +438,13 @@ G = b"id,label\na,x\nb,y\n"
         ({"file": b"id,gold,a,b,c\na,x,x,x,y\nb,y,x,y,y\n"}, "/files/file", "choose_system_u"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_is_refused_at_its_place(
+def test_ambiguous_bodies_are_refused_at_their_place(
     service: Any, files: dict[str, bytes], pointer: str, code: str
 ) -> None:
     assert refusal(service, files) == (pointer, code)
 
 
-def test_scores_are_no_labels_and_numbers_may_be_either(service: Any) -> None:
+def test_scores_are_not_labels_and_numbers_may_be_either(service: Any) -> None:
     scores = {"gold": b"id,label\na,1\nb,0\n", "u": b"id,label\na,0.5\nb,0.2\n", "v": b"id,label\na,1\nb,0\n"}
     assert refusal(service, scores, format="labels") == ("/files/u/line/2/2", "not_a_label")
     both = {"file": ("t.csv", b"id,gold,u,v\na,1,1,0\nb,0,0,0\nc,1,0,1\n")}

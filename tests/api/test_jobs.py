@@ -98,7 +98,7 @@ IDS = {
 
 
 @pytest.mark.parametrize("name", IDS.values(), ids=IDS)
-def test_an_id_that_is_none_is_not_found(jobs: Jobs, name: str) -> None:
+def test_an_invalid_id_is_not_found(jobs: Jobs, name: str) -> None:
     for method, path in [
         ("GET", f"/v1/jobs/{name}"), ("DELETE", f"/v1/jobs/{name}"), ("POST", f"/v1/jobs/{name}/cancel"),
         ("GET", f"/v1/jobs/{name}/events"), ("GET", f"/v1/jobs/{name}/result"), ("GET", f"/v1/results/{name}"),
@@ -161,7 +161,7 @@ def test_a_list_has_at_most_a_hundred_thousand_tests(jobs: Jobs) -> None:
         ("GET", "limit=1&limit=2", "/?limit", "duplicate_parameter"),
     ],
 )  # fmt: skip
-def test_a_parameter_that_would_do_nothing_is_refused(
+def test_a_parameter_without_effect_is_refused(
     jobs: Jobs, method: str, query: str, pointer: str, code: str
 ) -> None:
     body = TEST if method == "POST" else None
@@ -190,7 +190,7 @@ def test_a_list_of_jobs_goes_on_where_it_was_even_among_those_of_one_moment(jobs
     assert len(jobs.ask("GET", f"/v1/jobs?limit=9{states}", 1).json()["jobs"]) == 5
 
 
-def test_what_expired_is_gone_for_those_who_know_it_and_for_nobody_else(jobs: Jobs) -> None:
+def test_expired_jobs_are_gone_for_their_key_and_unknown_to_others(jobs: Jobs) -> None:
     job = jobs.submit(2)
     assert jobs.ask("POST", f"/v1/jobs/{job}/cancel", 2).json()["state"] == "cancelled"
     jobs.write("update ep_jobs set expires = 1e9 where id = ?", job)
@@ -248,7 +248,7 @@ def test_a_list_has_the_members_of_its_own_endpoint(jobs: Jobs, extra: dict[str,
     jobs.submit(body={"kind": "batch", "request": {"tests": [TEST], "store": False}})
 
 
-def test_other_numbers_of_runs_are_no_job(jobs: Jobs) -> None:
+def test_unequal_numbers_of_runs_are_refused_as_jobs(jobs: Jobs) -> None:
     request = {"u": [[1, 0], [1]], "v": [[1], [1]]}
     refused = problem(jobs.ask("POST", "/v1/jobs", json={"kind": "scores", "request": request}), 422)
     assert [(flaw["pointer"], flaw["code"]) for flaw in refused["errors"]] == [
@@ -309,7 +309,7 @@ def test_a_result_that_is_deleted_while_it_is_read_does_not_look_whole(jobs: Job
     problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 404)
 
 
-def test_what_takes_long_to_plan_can_be_a_job(made: Callable[..., Iterator[Jobs]]) -> None:
+def test_requests_that_take_long_to_plan_can_be_jobs(made: Callable[..., Iterator[Jobs]]) -> None:
     """The deadline of tests, which cannot be raised here, ended it with useless advice."""
     for hasty in made(default_timeout_s=0.02):
         assert hasty.submit(body={"kind": "batch", "request": {"tests": [TEST] * 20_000}})

@@ -25,7 +25,7 @@ def keeping() -> Iterator[Service]:
     yield from running(Settings(workers=1, inplace_share=0, cache_bytes=3 * 2**15))
 
 
-def test_the_second_who_asks_gets_the_kept_answer_and_is_told_so(keeping: Service) -> None:
+def test_a_repeated_request_gets_the_cached_answer_with_its_age(keeping: Service) -> None:
     first, second = ask(keeping), ask(keeping)
     assert "cache" not in first.headers["server-timing"]
     assert "age" not in first.headers
@@ -47,7 +47,7 @@ def test_another_representation_is_another_answer_of_the_same_tag(keeping: Servi
 
 
 @pytest.mark.slow
-def test_no_key_learns_what_was_asked_with_another() -> None:
+def test_cached_answers_are_separate_for_each_key() -> None:
     keys = [new_key() for _ in range(2)]
     digests = ",".join(digest for _, digest in keys)
     for service in running(Settings(workers=1, inplace_share=0, api_key_digests=digests)):
@@ -80,7 +80,7 @@ def test_no_more_answers_are_kept_than_the_settings_say(keeping: Service) -> Non
 
 
 @pytest.mark.slow
-def test_nothing_is_kept_when_the_settings_say_so() -> None:
+def test_the_settings_can_turn_the_cache_off() -> None:
     for service in running(Settings(workers=1, inplace_share=0, cache_bytes=0)):
         assert all("cache" not in ask(service).headers["server-timing"] for _ in range(2))
 
@@ -129,7 +129,7 @@ def of_the_request_alone(response: httpx.Response) -> object:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("path", "form"), [(path, form) for path in FORMATS for form in FORMATS[path]])
-def test_a_kept_answer_is_the_computed_one_whatever_the_names_say(
+def test_a_cached_answer_equals_the_computed_one_with_any_names(
     keeping_all: Service, path: str, form: str, name: str
 ) -> None:
     first, second = (keeping_all.post(f"{path}?format={form}", asked(path, name)) for _ in range(2))

@@ -237,7 +237,7 @@ def test_all_gauges_are_back_at_rest_after_good_bad_large_late_and_leaving_reque
     assert stormed.post("/v1/tests/scores", SMALL).json()["p_value"] == 0.0625
 
 
-def test_it_is_said_whether_an_answer_was_computed_or_kept(stormed: Service) -> None:
+def test_metrics_distinguish_computed_and_cached_answers(stormed: Service) -> None:
     for _ in range(3):
         assert stormed.post("/v1/tests/effects", MEDIUM).status_code == 200
     text = stormed.get("/metrics").text

@@ -44,7 +44,7 @@ def test_nulls_and_ids_and_lines_are_one_request(service: Any) -> None:
     assert by_id["id"] == with_null["id"] == listed["id"]
 
 
-def test_tables_and_junit_have_fields_for_what_is_missing(service: Any) -> None:
+def test_tables_and_junit_have_fields_for_missing_outcomes(service: Any) -> None:
     request = {"u": U, "v": V, "on_missing": "bounds", "alternative": "greater"}
     found = service.post(PATH, json=request).json()["missing"]
     wanted = {
@@ -84,7 +84,7 @@ def test_samples_clusters_and_a_range(service: Any) -> None:
     assert said["missing"]["p_value"] == [0.25, 1.0]
 
 
-def test_nothing_missing_has_no_bounds(service: Any) -> None:
+def test_complete_data_have_no_bounds(service: Any) -> None:
     said = service.post(PATH, json={"u": [1, 0], "v": [0, 0], "on_missing": "bounds"}).json()
     assert (said["missing"], said["p_value"]) == (None, 1.0)
 
@@ -99,7 +99,7 @@ def gate_of(service: Any, test: TestRequest, **terms: Any) -> GateResult:
     )
 
 
-def test_a_gate_says_what_the_verdict_hangs_on(service: Any) -> None:
+def test_a_gate_reports_whether_missing_outcomes_decide(service: Any) -> None:
     undecided = gate_of(
         service, scores([1] * 5 + [None] * 3, [0] * 8, on_missing="bounds"), policy="improve", alpha=0.01
     )
@@ -207,7 +207,7 @@ def test_dropping_by_position_is_the_test_of_the_items_that_are_left(
     )
 
 
-def test_what_was_left_out_is_counted(service: Any) -> None:
+def test_omitted_items_are_counted(service: Any) -> None:
     answer = service.post(
         "/v1/tests/scores", json={"u": LISTED_U, "v": LISTED_V, "on_missing": "drop"}
     ).json()
@@ -252,13 +252,13 @@ def test_errors_point_to_positions_in_all_of_a_list(service: Any) -> None:
     assert answer.json()["errors"][0]["pointer"] == "/weights/c"
 
 
-def test_nothing_is_missing_unless_that_is_said(service: Any) -> None:
+def test_null_is_refused_without_on_missing(service: Any) -> None:
     refused = service.post("/v1/tests/scores", json={"u": LISTED_U, "v": LISTED_V}).json()
     flaw = refused["errors"][0]
     assert (flaw["pointer"], flaw["code"]) == ("/u/1", "not_a_number")
 
 
-def test_nan_in_an_array_is_missing_where_that_is_said(service: Any) -> None:
+def test_nan_in_an_array_is_missing_with_on_missing(service: Any) -> None:
     content = io.BytesIO()
     np.save(content, np.array([LISTED_U, LISTED_V], dtype=float).T)
     headers = {"Content-Type": "application/x-npy"}
@@ -322,12 +322,12 @@ def test_an_item_that_no_system_of_a_file_has_is_not_left_out_unasked(service: A
 
 @pytest.mark.parametrize("column", [None, 3, True, "abc"])
 @pytest.mark.parametrize("name", ["id", "seed", ""])
-def test_a_scalar_with_the_name_of_ids_is_no_column(service: Any, name: str, column: Any) -> None:
+def test_a_scalar_with_the_name_of_ids_is_refused(service: Any, name: str, column: Any) -> None:
     body = {"kind": "scores", "systems": {"A": [1, 0], "B": [0, 1], name: column}}
     assert error_of(service.post("/v1/compare", body)) == (f"/systems/{name}", "not_a_column")
 
 
-def test_ids_with_a_null_are_no_system(service: Any) -> None:
+def test_ids_with_a_null_are_not_a_system(service: Any) -> None:
     systems = {"id": [1, 2, None, 4], "A": [1, 0, None, 1], "B": [0, 1, 1, 0]}
     request = {"kind": "scores", "systems": systems, "on_missing": "pairwise"}
     refused = service.post("/v1/compare", json=request).json()["errors"][0]
@@ -446,7 +446,7 @@ def test_ids_that_one_file_lacks(service: Any) -> None:
         ({"u": b"score\n1\n\n0\n1\n", "v": b"score\n1\n0\n\n0\n"}, {"on_missing": "bounds"}, "/files/v", "no_ids"),
     ],
 )  # fmt: skip
-def test_what_has_no_bounds_is_refused(
+def test_statistics_without_bounds_are_refused(
     service: Any, files: dict[str, bytes], fields: dict[str, str], pointer: str, code: str
 ) -> None:
     assert error_of(read(service, files, format="csv", **fields)) == (pointer, code)
@@ -500,7 +500,7 @@ def test_a_gate_of_files_is_undecided_where_the_bounds_do_not_decide(service: An
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_reports_say_what_is_open(service: Any, form: str) -> None:
+def test_reports_show_the_effect_of_missing_outcomes(service: Any, form: str) -> None:
     wins = [1] * 6
     open_ = {"u": [*wins, None, None], "v": [0] * 8, "on_missing": "bounds", "alpha": 0.01}
     sure = {**open_, "alpha": 0.2}

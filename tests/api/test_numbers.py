@@ -43,9 +43,7 @@ def warned(answer: dict[str, Any]) -> list[str]:
         ({"u": [1e299, 1e-300, 0], "v": [0, 0, 1e-300], "alternative": "greater"}, 3 / 8),
     ],
 )
-def test_short_decimals_tie_as_written_whatever_their_magnitudes(
-    service: Any, body: dict[str, Any], p: float
-) -> None:
+def test_short_decimals_tie_as_written_at_any_magnitude(service: Any, body: dict[str, Any], p: float) -> None:
     answer = service.post("/v1/tests/scores", body).json()
     assert (answer["p_value"], answer["p_value_bounds"], answer["method"]["exact"]) == (p, [p, p], True)
     assert "scores_rounded" not in warned(answer)
@@ -64,7 +62,7 @@ def test_effects_tie_as_written_too(service: Any) -> None:
 
 @pytest.mark.parametrize("method", ["bounds", "monte_carlo"])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_what_is_rounded_is_said_and_bracketed(service: Any, method: str, alternative: str) -> None:
+def test_rounded_scores_are_reported_and_bracketed(service: Any, method: str, alternative: str) -> None:
     body = {
         "u": [0.1 * k for k in range(14)] + [1e9 + 1 / 3, 1e-9 / 7],
         "v": [1.3 - 0.11 * k for k in range(14)] + [1e9, 1 / 7],
@@ -387,7 +385,7 @@ def test_arrays_of_long_doubles_are_refused(service: Any) -> None:
     ],
     ids=["long doubles", "an array", "decimals", "fractions"],
 )
-def test_the_package_refuses_what_no_double_holds(column: Any) -> None:
+def test_the_package_refuses_numbers_that_no_double_holds(column: Any) -> None:
     with pytest.raises((InvalidData, InvalidTest)):
         exactperm.test(column, [0, 0])
 
@@ -492,7 +490,7 @@ EFFECTS: list[tuple[str, Callable[[Fraction], Fraction], list[int], list[int]]] 
 
 
 @pytest.mark.parametrize(("expression", "value", "stay", "swap"), EFFECTS)
-def test_what_cancels_is_exact(
+def test_cancelling_sums_are_exact(
     service: Any, expression: str, value: Callable[[Fraction], Fraction], stay: list[int], swap: list[int]
 ) -> None:
     body = {"stay": stay, "swap": swap, "statistic": {"expression": expression}, "pmf": "none"}
@@ -514,7 +512,7 @@ def test_equal_counts_differ_by_nothing(service: Any) -> None:
     assert answer["statistic"]["u"] == answer["statistic"]["v"] == 3.00001
 
 
-def test_roots_that_cancel_are_told_from_rounding(service: Any) -> None:
+def test_cancelling_roots_are_distinguished_from_rounding(service: Any) -> None:
     expression = "sqrt(x1*x1)*sqrt(2) - abs(x1)*sqrt(2) + 1e-30*x2"
     body = {"stay": [[7, 3], [2, 5]], "statistic": {"expression": expression}}
     answer = service.post("/v1/tests/effects", body).json()

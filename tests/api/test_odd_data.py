@@ -214,7 +214,7 @@ def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any) -> No
         assert error_of(service.request("POST", GATE, files=files))[1] == "summary_row"
 
 
-def test_averages_among_names_of_items_are_told_by_their_place(service: Any) -> None:
+def test_averages_among_names_of_items_are_recognised_by_place(service: Any) -> None:
     """Items are tested in the order of their ids: one called zebra does not hide the mean before it."""
     items = [(name, 0.5, place / 8) for place, name in enumerate(("apple", "melon", "pear", "zebra"))]
     for rows in ([*items, ("mean", 0.5, 0.25)], [("mean", 0.5, 0.25), *items]):
@@ -460,7 +460,7 @@ def test_the_least_p_value_is_that_of_the_assignments_without_a_value(
 
 
 @pytest.mark.parametrize("method", ["enumeration", "dp", "grid"])
-def test_nothing_is_said_where_every_assignment_has_a_value(service: Service, method: str) -> None:
+def test_no_warning_if_every_assignment_has_a_value(service: Service, method: str) -> None:
     """A state without words lies on the lattice, between others, and is out of reach."""
     answer = service.post("/v1/tests/counts", request([5, 3, 4], [3, 5, 2], method=method))
     assert answer.json()["method"]["name"] == method
@@ -470,9 +470,7 @@ def test_nothing_is_said_where_every_assignment_has_a_value(service: Service, me
 
 
 @pytest.mark.parametrize("method", ["enumeration", "grid", "dp"])
-def test_states_without_a_value_that_no_assignment_reaches_are_no_fault(
-    service: Service, method: str
-) -> None:
+def test_unreachable_states_without_a_value_are_accepted(service: Service, method: str) -> None:
     """Between the least and the largest sums lie some of which the formula has no value, far from all that occur."""
     body = {
         "u": {"a": [47, 7, 26, 9], "b": [32, 6, 41, 1], "c": [3, 0, 0, 37]},

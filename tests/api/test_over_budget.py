@@ -69,7 +69,7 @@ def test_auto_is_refused_when_not_even_sampling_fits(strict: Service, name: str)
         ("bootstrap of one sum", "fft", "monte_carlo would fit.", "No other method would fit."),
     ],
 )
-def test_a_method_over_the_budget_is_refused_with_what_would_fit(
+def test_a_method_over_the_budget_is_refused_with_methods_that_fit(
     frugal: Service, name: str, method: str, few: str, many: str
 ) -> None:
     kind, body = BODIES[name]
@@ -97,7 +97,7 @@ def test_a_plan_calls_a_bracket_a_bracket_and_only_sampling_sampled(service: Ser
         assert "sampled" not in other["reason"], other
 
 
-def test_a_middle_of_wide_range_is_planned_as_what_it_takes_and_not_run_in_place(service: Service) -> None:
+def test_a_middle_of_wide_range_is_priced_and_not_run_in_place(service: Service) -> None:
     """263 bytes that stopped the web process for 22 s, planned at a tenth of a millisecond (numerics D1)."""
     stay = [10**6 + k * k for k in range(19)]
     body: dict[str, Any] = {
@@ -182,7 +182,7 @@ def form(service: Service, path: str, **fields: str) -> httpx.Response:
     return service.request("POST", path, files={"file": ("t.csv", LINES)}, data=fields)
 
 
-def test_it_is_refused_wherever_its_deadline_is_said(asked: Service) -> None:
+def test_it_is_refused_with_its_deadline_in_any_place(asked: Service) -> None:
     seconds = planned_s(asked)
     hopeless = seconds / 3.5
     gate = {"kind": "effects", "request": {**BODY, "timeout_s": hopeless}}
@@ -223,13 +223,13 @@ def test_the_servers_own_deadline_counts_and_no_advice_is_given_that_it_would_no
         assert "no deadline above 0.6 s" in refusal(service.post(EFFECTS, BODY), "/timeout_s")
 
 
-def test_a_plan_is_answered_whatever_its_deadline(asked: Service) -> None:
+def test_a_plan_is_answered_with_any_deadline(asked: Service) -> None:
     wanted = {**BODY, "timeout_s": planned_s(asked) / 3.5}
     assert asked.post("/v1/plan", {"kind": "effects", "request": wanted}).status_code == 200
 
 
 @pytest.mark.slow
-def test_who_cannot_wait_so_long_leaves_and_who_can_gets_the_answer() -> None:
+def test_short_deadlines_end_and_long_ones_get_the_shared_answer() -> None:
     """Two ask the same, with other deadlines in the query: they share one computation."""
 
     async def scenario() -> None:

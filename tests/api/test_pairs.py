@@ -158,7 +158,7 @@ def test_a_refusal_says_where(service: Any, what: str) -> None:
     ) == (pointer, code)
 
 
-def test_no_interval_is_said(service: Any) -> None:
+def test_a_missing_interval_is_a_warning(service: Any) -> None:
     said = service.post(PREDICTIONS, {**AUC, "confidence_level": 0.95}).json()
     assert said["confidence_interval"] is None
     assert said["effect_size"]["cohens_d_z"] is None

@@ -118,7 +118,7 @@ def test_a_pilot_of_several_sizes_proves_no_lasting_number(service: Any) -> None
     assert asked(service, {"design": design, "solve": "n", "effect": 0.3})["solution"]["n_always"] is None
 
 
-def test_a_pilots_power_is_what_simulated_tests_find(service: Any) -> None:
+def test_a_pilots_power_matches_simulated_tests(service: Any) -> None:
     rng = np.random.default_rng(4)
     u, v = rng.integers(0, 11, 60), rng.integers(0, 11, 60)
     request = {"u": u.tolist(), "v": v.tolist()}
@@ -191,7 +191,7 @@ def test_files_are_a_pilot(service: Any) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_answered_says_where_and_why(
+def test_unanswerable_requests_are_refused_with_place_and_reason(
     service: Any, change: Any, pointer: str, code: str
 ) -> None:
     problem = asked(service, {"design": BINARY, "solve": "n", **change}, 422)
@@ -374,7 +374,7 @@ def test_levels_next_to_zero_are_refused(service: Any, design: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("alpha", [1e-300, 5e-324, 1 - 2**-53])
-def test_a_test_of_any_level_says_what_it_could_have_found(service: Any, alpha: float) -> None:
+def test_sensitivity_of_a_test_at_any_level(service: Any, alpha: float) -> None:
     gate = {
         "kind": "scores",
         "request": {"u": [1, 2, 3, 4], "v": [0] * 4},
@@ -399,7 +399,7 @@ NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "1e301", "-1e301", "7" * 400
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("place", ["effect", "sd"])
-def test_a_number_that_is_none_or_too_large_is_refused_where_it_stands(
+def test_invalid_and_too_large_numbers_are_refused_at_their_place(
     service: Any, place: str, number: str
 ) -> None:
     body = {"design": {"kind": "sd", "sd": 0.4}, "solve": "n", "power": 0.8, "effect": 0.1}
@@ -424,7 +424,7 @@ def test_sizes_at_the_ends_of_doubles_need_as_many_items_as_their_ratio_says(
 
 @pytest.mark.parametrize("large", [1e18, 1e15, 1e200, 3e-310])
 @pytest.mark.parametrize("solve", ["n", "effect", "power"])
-def test_a_pilot_of_enormous_and_small_differences_is_answered_or_says_what_to_round(
+def test_a_pilot_of_enormous_and_small_differences_is_answered_or_asks_to_round(
     service: Any, large: float, solve: str
 ) -> None:
     question: dict[str, dict[str, Any]] = {
@@ -478,7 +478,7 @@ def test_right_or_wrong_items(service: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_r_says_what_was_recorded() -> None:
+def test_r_gives_the_recorded_numbers() -> None:
     said = subprocess.run(["Rscript", ORACLE.with_suffix(".R")], capture_output=True, text=True, check=False)
     if "there is no package" in said.stderr:
         pytest.skip("pwr is not installed")

@@ -116,7 +116,7 @@ CASES: list[tuple[str, str, Any, str, str]] = [
 @pytest.mark.parametrize(
     ("path", "body", "pointer", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_a_bad_request_is_told_where_and_why(
+def test_an_invalid_request_is_refused_with_place_and_reason(
     service: Any, path: str, body: Any, pointer: str, code: str
 ) -> None:
     assert error_of(service.post(path, body)) == (pointer, code)
@@ -133,7 +133,7 @@ def test_a_bad_request_is_told_where_and_why(
         (b'{"u":{"a":1,"a":2},"v":{"a":1}}', "", "duplicate_key"),
     ],
 )
-def test_what_json_writers_get_wrong_is_refused_by_its_place(
+def test_errors_of_json_writers_are_refused_at_their_place(
     service: Any, content: bytes, pointer: str, code: str
 ) -> None:
     assert error_of(service.body(PATH, content)) == (pointer, code)
@@ -144,7 +144,7 @@ def test_what_json_writers_get_wrong_is_refused_by_its_place(
     [b"", b"{", b"\xff", b"\xef\xbb\xbf{}", b'{"u":["\\ud800"]}', b"[" * 100_000, b"1" * 5_000],
     ids=["empty", "open", "not utf-8", "bom", "surrogate", "deep", "digits"],
 )
-def test_what_cannot_be_parsed_is_a_400(service: Any, content: bytes) -> None:
+def test_unparsable_bodies_are_a_400(service: Any, content: bytes) -> None:
     problem(service.body(PATH, content), 400)
 
 
@@ -200,7 +200,7 @@ def test_json_bodies_take_no_options_from_the_query(service: Any) -> None:
     assert error_of(service.post(f"{PATH}?alpha=0.1", OK))[0] == "/?alpha"
 
 
-def test_a_bad_table_is_told_line_and_field(service: Any) -> None:
+def test_an_invalid_table_is_refused_with_line_and_field(service: Any) -> None:
     assert error_of(service.body(PATH, b"1,0\n1,x\n", "text/csv"))[0] == "/line/2/2"
 
 
@@ -215,12 +215,12 @@ def test_a_table_for_predictions_is_a_415(service: Any) -> None:
     problem(service.body("/v1/tests/predictions", b"1,0\n", "text/csv"), 415)
 
 
-def test_what_is_not_acceptable_is_a_406(service: Any) -> None:
+def test_an_unacceptable_representation_is_a_406(service: Any) -> None:
     problem(service.post(PATH, OK, headers={"accept": "image/gif"}), 406)
     problem(service.post("/v1/plan", {}, headers={"accept": "text/csv"}), 406)
 
 
-def test_what_is_not_there_is_a_404(service: Any) -> None:
+def test_an_unknown_path_is_a_404(service: Any) -> None:
     for path in (
         "/nope",
         "/v1/tests/nope",
@@ -364,7 +364,7 @@ def resolved(pointer: str, document: Any) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize(("path", "body"), SENT.values(), ids=SENT)
-def test_what_is_sent_whole_is_answered(service: Any, path: str, body: dict[str, Any]) -> None:
+def test_complete_requests_are_answered(service: Any, path: str, body: dict[str, Any]) -> None:
     assert service.post(path, body).status_code in {200, 409}, service.post(path, body).text
 
 

@@ -44,7 +44,7 @@ def report(service: Any, path: str, format_: str, files: Any, **fields: str) -> 
     return Words(response.text).text if format_ == "html" else response.text
 
 
-def test_metrics_of_one_treebank_are_told_apart_as_the_readme_writes_them(service: Any) -> None:
+def test_metrics_of_one_treebank_are_distinguished_by_name(service: Any) -> None:
     metrics = json.dumps([{"statistic": "upos"}, {"statistic": "las"}])
     for format_ in REPORTS:
         text = report(service, "/v1/gate", format_, TREEBANKS, metrics=metrics)
@@ -79,7 +79,7 @@ def test_a_test_keeps_the_name_of_its_metric(service: Any, format_: str) -> None
 
 
 @pytest.mark.parametrize("format_", REPORTS)
-def test_every_report_of_a_gate_says_what_was_read_guessed_and_left_out(service: Any, format_: str) -> None:
+def test_every_report_of_a_gate_lists_what_was_read_guessed_and_left_out(service: Any, format_: str) -> None:
     text = report(service, "/v1/gate", format_, {"file": ("t.csv", TABLE)}).replace("\\", "")
     assert "The format was guessed" in text
     assert "u is new and v is old, by their names." in text
@@ -93,7 +93,7 @@ def test_every_report_of_a_test_says_so_too(service: Any, format_: str) -> None:
     assert "u is new and v is old, by their names." in text
 
 
-def test_numbers_in_a_request_have_nothing_to_say_of_reading(service: Any) -> None:
+def test_requests_without_files_have_no_reading(service: Any) -> None:
     request = {"u": [1, 0, 1], "v": [0, 0, 1]}
     text = service.post("/v1/tests/scores?format=text", request).text
     assert "read=" not in text
@@ -228,9 +228,7 @@ def words(form: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(("path", "form", "name"), EVERY)
-def test_a_report_says_what_was_measured_what_is_better_and_what_was_read(
-    service: Any, path: str, form: str, name: str
-) -> None:
+def test_a_report_has_metric_direction_and_reading(service: Any, path: str, form: str, name: str) -> None:
     case = CASES[name]
     text = words(form, answered(service, path, form, case).text)
     better = "higher" if case.higher else "lower"
@@ -324,7 +322,7 @@ def test_a_sign_test_of_errors_says_whose_many_wins_are_bad(service: Any) -> Non
         assert "| 0 / 0 / 8 |" in text
 
 
-def test_scores_of_which_nothing_is_known_are_given_no_direction(service: Any) -> None:
+def test_unknown_scores_have_no_direction(service: Any) -> None:
     for form in ("text", "markdown", "html", "svg"):
         text = service.post(f"/v1/tests/scores?format={form}", {"u": [1, 0, 1], "v": [0, 0, 1]}).text
         assert "is better" not in text.replace("_", " "), form
@@ -357,7 +355,7 @@ def asked(service: Any, gate: bool, control: bool, form: str) -> str:
 
 @pytest.mark.parametrize("gate", [False, True], ids=["test", "gate"])
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_what_is_sampled_is_said_to_have_its_control_variate(service: Any, form: str, gate: bool) -> None:
+def test_sampled_reports_mention_the_control_variate(service: Any, form: str, gate: bool) -> None:
     controlled, plain = (asked(service, gate, control, form) for control in (True, False))
     assert "sampled, with a control variate" in controlled
     assert "control variate" not in plain
@@ -366,7 +364,7 @@ def test_what_is_sampled_is_said_to_have_its_control_variate(service: Any, form:
     assert not re.findall(r"\(sampled[,)](?! with a control variate)|\bis sampled\.|\bsampled;", controlled)
 
 
-def test_a_picture_says_so_in_its_subtitle_and_to_who_cannot_see_it(service: Any) -> None:
+def test_a_picture_says_so_in_its_subtitle_and_description(service: Any) -> None:
     drawn = service.post("/v1/tests/predictions?format=svg", labels(control=True)).text
     described = re.search(r"<desc[^>]*>([^<]*)</desc>", drawn)
     assert described is not None
@@ -389,7 +387,7 @@ def test_a_picture_is_an_svg(service: Any, ask: dict[str, Any]) -> None:
     assert "0.0625" in response.text
 
 
-def test_a_picture_has_what_it_needs_even_without_the_numbers(service: Any) -> None:
+def test_a_picture_is_drawn_without_the_numbers_in_the_answer(service: Any) -> None:
     without = service.post("/v1/tests/scores?format=svg", {**BODY, "pmf": "none"})
     assert without.text == service.post("/v1/tests/scores?format=svg", BODY).text
 
@@ -453,7 +451,7 @@ def test_a_report_is_one_file_that_fetches_and_runs_nothing(service: Any) -> Non
 
 
 @pytest.mark.slow
-def test_the_web_process_does_not_import_what_draws() -> None:
+def test_the_web_process_does_not_import_drawing_libraries() -> None:
     code = (
         "import sys; from exactperm.main import create_app; from exactperm.settings import Settings; import exactperm.service.pipeline\n"
         "create_app(Settings(workers=1))\n"

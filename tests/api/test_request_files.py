@@ -108,7 +108,7 @@ def test_a_gate_of_several_metrics_may_come_as_a_file(service: Any) -> None:
     assert "new" in send(service, GATE, gate, name_u="new", name_v="old").text or named.status_code == 409
 
 
-def test_fields_say_what_the_file_does_not(service: Any) -> None:
+def test_fields_complete_the_request_in_the_file(service: Any) -> None:
     wanted = service.post(
         "/v1/tests/scores",
         {
@@ -150,7 +150,7 @@ def test_fields_say_what_the_file_does_not(service: Any) -> None:
         (GATE, {**EIGHT, "policy": "improve"}, {}, "/files/file/policy", "unknown_field"),
     ],
 )  # fmt: skip
-def test_what_contradicts_or_does_not_fit_is_named(
+def test_contradicting_and_unsuitable_fields_are_named(
     path: str, value: Any, fields: dict[str, str], pointer: str, code: str, service: Any
 ) -> None:
     assert error_of(send(service, path, value, **fields)) == (pointer, code)

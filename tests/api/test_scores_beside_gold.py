@@ -171,13 +171,13 @@ def test_one_file_of_json_lines_is_the_table(service: Any) -> None:
         ({"statistic": "concordance", "test": "bootstrap"}, "/options/test", "not_bootstrapped"),
     ],
 )
-def test_what_does_not_apply_is_refused(
+def test_inapplicable_options_are_refused(
     service: Any, options: dict[str, str], pointer: str, code: str
 ) -> None:
     assert error_of(service.request("POST", FILES, files=metric_files(), data=options)) == (pointer, code)
 
 
-def test_an_interval_is_not_there_and_that_is_said(service: Any) -> None:
+def test_a_missing_interval_is_reported(service: Any) -> None:
     said = service.request("POST", FILES, files=metric_files(), data={"confidence_level": "0.95"}).json()
     assert said["confidence_interval"] is None
     assert "interval_not_available" in {warning["code"] for warning in said["warnings"]}

@@ -33,7 +33,7 @@ def test_wins_and_losses_have_their_e_value(service: Any) -> None:
     assert not answer["significant"]
 
 
-def test_without_it_there_are_none(service: Any) -> None:
+def test_no_e_values_without_the_option(service: Any) -> None:
     answer = answer_of(service)
     assert {answer[name] for name in ("e_value", "log10_e_value", "p_anytime", "curtailed")} == {None}
     assert answer["significant"]
@@ -85,7 +85,7 @@ def test_curtailed_means_that_no_completion_changes_the_verdict(
         assert said
 
 
-def test_what_is_long_decided_is_curtailed_and_what_is_open_is_not(service: Any) -> None:
+def test_decided_tests_are_curtailed_and_open_ones_are_not(service: Any) -> None:
     decided = {"u": [1] * 30, "v": [0] * 30}
     for planned, said in ((31, True), (300, False)):
         sequential = {"planned_n": planned, "max_difference": 1}
@@ -136,7 +136,9 @@ def test_small_bodies_that_plan_many_items_cost_little(service: Any) -> None:
         ({"sequential": {"mode": "peeking"}}, "/sequential/mode", "literal_error"),
     ],
 )
-def test_what_has_no_e_value_is_refused(service: Any, change: Any, pointer: str, code: str) -> None:
+def test_statistics_without_an_e_value_are_refused(
+    service: Any, change: Any, pointer: str, code: str
+) -> None:
     assert error_of(service.post("/v1/tests/scores", {"u": U, "v": V, "sequential": ANYTIME, **change})) == (
         pointer,
         code,
@@ -271,7 +273,7 @@ def test_every_report_of_a_gate_that_is_asked_again_says_its_verdict(
     ) in response.text or representation == "markdown"
 
 
-def test_items_that_tie_do_not_undo_what_earlier_batches_found(service: Any) -> None:
+def test_ties_do_not_undo_evidence_of_earlier_batches(service: Any) -> None:
     """An earlier batch nearly showed a regression; no outcome of items that tie could show it, so that nothing is decided."""
     alone = decided(service, U, U, sequential={**ANYTIME, "planned_n": 12})
     assert alone.json()["verdict"] == "pass"

@@ -120,7 +120,7 @@ def test_files_without_names_are_refused(service: Any) -> None:
         assert error_of(post(service, PATH, files))[1] == "duplicate_task"
 
 
-def test_what_is_wrong_in_a_file_says_in_which(service: Any) -> None:
+def test_errors_name_the_file(service: Any) -> None:
     files = parts()
     files[1] = ("u", (files[1][1][0], files[1][1][1].replace(b"\n2,", b"\n2,x")))
     flaw = problem(post(service, PATH, files), 422)["errors"][0]

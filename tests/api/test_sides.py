@@ -60,7 +60,7 @@ TWO_METRICS = [
 
 
 @pytest.mark.parametrize("names", ONE_METRIC, ids=" ".join)
-def test_names_of_one_metric_are_no_question(service: Any, names: tuple[str, str]) -> None:
+def test_names_of_one_metric_raise_no_question(service: Any, names: tuple[str, str]) -> None:
     u, v = csv(f"id,{names[0]}", U), csv(f"id,{names[1]}", V)
     answer = send(service, "/v1/tests/files", two(u, v)).json()
     assert (answer["p_value"], "metric_mismatch" in warned(answer)) == (ALL_AHEAD, False)
@@ -225,14 +225,14 @@ def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, form: str)
     assert "item_mismatch" in warned(board(service, files["u"][1], files["v"][1], f"t.{form}").json())
 
 
-def test_a_constant_that_names_the_system_is_no_item(service: Any) -> None:
+def test_a_constant_that_names_the_system_is_not_an_item(service: Any) -> None:
     files = two(
         described(WINS, "source", ["new.py"] * N, "csv"), described(LOSSES, "source", ["old.py"] * N, "csv")
     )
     assert "item_mismatch" not in warned(send(service, "/v1/tests/files", files).json())
 
 
-def test_labels_that_differ_may_be_what_the_systems_say(service: Any) -> None:
+def test_differing_labels_may_be_outputs(service: Any) -> None:
     files = two(
         described(WINS, "label", list("abababab"), "csv"), described(LOSSES, "label", list("babababa"), "csv")
     )
@@ -329,7 +329,7 @@ def long_table(questions: Sequence[Sequence[str]]) -> bytes:
     return "\n".join(["id,system,question,score", *rows, ""]).encode()
 
 
-def test_long_tables_of_other_items_are_told_by_boards_and_tests(service: Any) -> None:
+def test_long_tables_of_other_items_are_noticed_by_boards_and_tests(service: Any) -> None:
     texts = [f"question {n}" for n in range(N)]
     for other, refused in ((["other"] * 6 + texts[6:], True), ([*texts[:7], "other"], False)):
         table = {"file": ("t.csv", long_table([texts, other]))}
@@ -388,7 +388,7 @@ def test_tables_of_outcomes_are_tested_as_their_items(service: Any, case: str) -
 
 
 @pytest.mark.parametrize("case", ["Freq", "n"])
-def test_frequencies_are_no_system_of_a_board(service: Any, case: str) -> None:
+def test_frequencies_are_not_a_system_of_a_board(service: Any, case: str) -> None:
     _, content, b, c = OUTCOMES[case]
     said = service.request(
         "POST", "/v1/compare", content=content, headers={"content-type": "text/csv"}
@@ -404,7 +404,7 @@ def test_frequencies_are_no_system_of_a_board(service: Any, case: str) -> None:
         b"a,b,n\n31,27,100\n14,9,200\n",
     ],
 )
-def test_other_small_tables_are_no_tables_of_outcomes(service: Any, table: bytes) -> None:
+def test_other_small_tables_are_not_tables_of_outcomes(service: Any, table: bytes) -> None:
     said = send(service, "/v1/tests/files", {"file": ("t.csv", table)})
     assert said.status_code == 422 or said.json()["items"]["n"] == 2
 
@@ -422,9 +422,7 @@ UNCLEAR: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("format_", ["auto", "csv"])
 @pytest.mark.parametrize("case", UNCLEAR)
-def test_what_may_be_a_table_of_outcomes_is_never_read_as_items(
-    service: Any, case: str, format_: str
-) -> None:
+def test_possible_tables_of_outcomes_are_never_read_as_items(service: Any, case: str, format_: str) -> None:
     content, code = UNCLEAR[case]
     for path in ("/v1/tests/files", "/v1/gate"):
         sent = send(service, path, {"file": ("t.txt", content)}, format=format_)
@@ -439,7 +437,7 @@ def test_what_may_be_a_table_of_outcomes_is_never_read_as_items(
         b'{"metric": "zorp", "new": 0.81, "old": 0.78}\n{"metric": "quux", "new": 0.5, "old": 0.4}\n',
     ],
 )
-def test_rows_of_metrics_that_nobody_knows_are_averages(service: Any, table: bytes) -> None:
+def test_rows_of_unknown_metrics_are_averages(service: Any, table: bytes) -> None:
     for more in ({}, {"id_column": "metric"}, {"system_u": "new", "system_v": "old"}):
         for path in ("/v1/tests/files", "/v1/gate"):
             sent = send(service, path, {"file": ("t.csv", table)}, **more)
@@ -495,7 +493,7 @@ def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) ->
     ("request_", "pointer", "code"),
     [({"a": 9, "b": 1, "c": 2}, "/d", "missing_field"), ({"b": 1, "c": 2, "d": 9}, "/a", "missing_field"), ({"b": -1, "c": 2}, "/b", "not_a_count"), ({"b": 1, "c": 2.5}, "/c", "not_a_count"), ({"b": 1, "c": True}, "/c", "not_a_count")],
 )  # fmt: skip
-def test_what_is_no_count_of_items_is_refused(
+def test_invalid_counts_of_items_are_refused(
     service: Any, request_: dict[str, Any], pointer: str, code: str
 ) -> None:
     assert errors_of(service.post("/v1/tests/scores", request_)) == [(pointer, code)]
@@ -601,9 +599,7 @@ def logs_of(u: str, v: str, *names: str) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("log", LOGS.values(), ids=list(LOGS))
-def test_other_items_under_the_same_ids_are_told_by_what_the_log_says_of_them(
-    log: Log, service: Service
-) -> None:
+def test_other_items_under_the_same_ids_are_noticed_by_their_description(log: Log, service: Service) -> None:
     same = service.post(FILES, files=logs_of(log(LOG_U, set()), log(LOG_V, set())))
     assert same.status_code == 200, same.text
     assert "item_mismatch" not in warned(same.json())
@@ -671,7 +667,7 @@ def test_two_tasks_of_the_same_items_are_a_note(service: Service) -> None:
     assert any("two tasks" in note for note in said["reading"]["notes"])
 
 
-def test_what_must_be_the_same_is_left_out_or_kept_where_that_is_said(service: Service) -> None:
+def test_differing_items_are_left_out_or_kept_by_option(service: Service) -> None:
     def comet(scores: Sequence[int], other: str) -> str:
         rows = [
             {"src": other if n == 3 else f"Satz {n}", "mt": "…", "COMET": one} for n, one in enumerate(scores)

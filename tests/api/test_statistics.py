@@ -158,7 +158,7 @@ def test_repeated_samples_are_averaged_exactly_and_may_be_ragged(service: Any) -
     assert service.body("/v1/tests/scores", lines, "application/x-ndjson").json()["id"] == said["id"]
 
 
-def test_a_unit_says_what_printed_scores_were_rounded_from(service: Any) -> None:
+def test_a_unit_states_the_rounding_of_printed_scores(service: Any) -> None:
     request = {"u": [0.333, 0.667, 1], "v": [0, 0.333, 0.667], "statistic": {"unit": "1/3"}}
     said = service.post("/v1/tests/scores", request).json()
     assert said["p_value"] == 0.25

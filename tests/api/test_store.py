@@ -69,7 +69,7 @@ def keeping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeping]:
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_the_body_keeps_as_the_query_does_and_changes_nothing_else(keeping: Keeping, path: str) -> None:
+def test_store_in_the_body_works_as_in_the_query(keeping: Keeping, path: str) -> None:
     body = BODIES[path]
     plain, by_query = keeping.post(path, body), keeping.post(f"{path}?store=1", body)
     asked, refused = keeping.post(path, {**body, "store": True}), keeping.post(path, {**body, "store": False})
@@ -115,7 +115,7 @@ def test_without_a_database_it_is_the_same_refusal(service: Service, path: str) 
     assert service.post(path, {**BODIES[path], "store": False}).status_code == 200
 
 
-def test_nothing_is_computed_where_nothing_can_be_kept(service: Service) -> None:
+def test_no_computation_if_the_answer_cannot_be_stored(service: Service) -> None:
     endless = {"stay": [[1, 2]] * 50, "swap": [[2, 1]] * 50, "statistic": {"expression": "x1 / x2"},
                "method": "monte_carlo", "samples": 50_000, "store": True}  # fmt: skip
     refused = service.post("/v1/tests/effects", endless)
@@ -137,7 +137,7 @@ def test_a_request_for_a_worker_is_kept_and_so_is_its_answer_from_the_cache(keep
     keeping.kept(keeping.post("/v1/tests/scores?store=1", LONG))
 
 
-def test_each_of_several_who_share_a_computation_gets_a_permalink(keeping: Keeping) -> None:
+def test_each_request_that_shares_a_computation_gets_a_permalink(keeping: Keeping) -> None:
     body = {**LONG, "seed": 4, "store": True}
     with ThreadPoolExecutor(6) as pool:
         asked = list(pool.map(lambda _: keeping.post("/v1/tests/scores", body), range(6)))
@@ -259,7 +259,7 @@ def test_a_test_of_a_batch_is_refused_in_its_place(keeping: Keeping) -> None:
     assert results[1]["problem"]["errors"][0]["pointer"] == "/store"
 
 
-def test_a_plan_is_of_what_is_sent_later(keeping: Keeping) -> None:
+def test_a_plan_ignores_store(keeping: Keeping) -> None:
     planned = keeping.post("/v1/plan", {"kind": "scores", "request": {**SMALL, "store": True}})
     assert planned.status_code == 200
     assert "content-location" not in planned.headers
@@ -277,7 +277,7 @@ def test_nothing_is_kept_without_a_server() -> None:
         exactperm.test(SMALL["u"], SMALL["v"], **options)
 
 
-def test_what_is_kept_for_a_key_has_a_limit(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_stored_bytes_of_a_key_are_limited(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A key over the limit is refused, but its tests are answered; other keys are unaffected."""
     url = f"sqlite:///{tmp_path_factory.mktemp('full')}/jobs.sqlite"
     settings = Settings(

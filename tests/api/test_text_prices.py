@@ -59,7 +59,7 @@ def test_a_long_segment_asks_for_a_long_place_before_it_is_counted(monkeypatch: 
     assert counting > 5.0
 
 
-def test_a_plan_counts_nothing_of_ter_and_predicts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_predicts_ter_without_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "_statistics", no_counting)
     seconds = []
     for words in (20, 100, 400):

@@ -104,11 +104,11 @@ STEPS = {"test": steps_of_test, "gate": steps_of_gate, "compare": steps_of_compa
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("mode", STEPS)
-def test_axe_finds_nothing_at_any_step(visit: Callable[..., Tab], mode: str, dark: bool) -> None:
+def test_axe_has_no_findings_at_any_step(visit: Callable[..., Tab], mode: str, dark: bool) -> None:
     assert STEPS[mode](visit(dark=dark, size=PHONE if dark else DESKTOP)) == []
 
 
-def test_axe_finds_what_is_wrong(visit: Callable[..., Tab]) -> None:
+def test_axe_finds_errors(visit: Callable[..., Tab]) -> None:
     """The check itself can fail: a button without a name, and grey on grey."""
     tab = visit()
     tab.page.evaluate("""() => {

@@ -64,7 +64,7 @@ def test_a_narrow_screen_has_no_sideways_scrolling_and_targets_for_thumbs(visit:
     assert tab.page.evaluate(EXCESS) == 0
 
 
-def test_a_comparison_needs_nothing_but_the_keyboard(visit: Callable[..., Tab]) -> None:
+def test_a_comparison_works_by_keyboard_alone(visit: Callable[..., Tab]) -> None:
     tab = visit()
     page = tab.page
     page.keyboard.press("Tab")
@@ -168,7 +168,7 @@ def test_the_page_works_behind_a_path_prefix(visit: Callable[..., Tab], server: 
         assert behind.rstrip("/") in (tab.page.locator("#curl").text_content() or "")
 
 
-def test_the_page_may_load_nothing_but_its_own_files(server: Server) -> None:
+def test_the_page_may_only_load_its_files(server: Server) -> None:
     answer = httpx.get(f"{server.url}/")
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy

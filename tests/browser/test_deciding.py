@@ -27,7 +27,7 @@ def decide(tab: Tab, text: str) -> None:
     tab.submit("Decide")
 
 
-def test_a_baseline_in_the_first_column_is_no_candidate(visit: Callable[..., Tab]) -> None:
+def test_a_baseline_in_the_first_column_is_not_the_candidate(visit: Callable[..., Tab]) -> None:
     tab = visit()
     decide(tab, table("baseline", "candidate"))
     assert (
@@ -38,7 +38,7 @@ def test_a_baseline_in_the_first_column_is_no_candidate(visit: Callable[..., Tab
     assert tab.row("candidate") == "0.5"
 
 
-def test_what_no_name_tells_is_asked_for_at_the_option_that_says_it(visit: Callable[..., Tab]) -> None:
+def test_unknown_roles_are_asked_for_at_their_option(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.refused = 1
     decide(tab, table("gpt-4", "llama"))
@@ -62,7 +62,7 @@ def test_the_interval_of_a_gate_fits_its_one_sided_level(visit: Callable[..., Ta
     assert "98 % interval" in tab.page.locator(".verdict").inner_text()
 
 
-def test_better_is_what_the_metric_says_unless_it_is_chosen(visit: Callable[..., Tab]) -> None:
+def test_the_direction_follows_the_metric_unless_chosen(visit: Callable[..., Tab]) -> None:
     tab = visit()
     decide(tab, table("latency_new", "latency_old"))
     assert tab.verdict() == "latency_new is shown to be worse than latency_old (latency, lower is better)."

@@ -98,7 +98,7 @@ def test_dropped_files_find_their_roles_by_name(visit: Callable[..., Tab], serve
     assert answer["id"] in tab.row("Answer")
 
 
-def test_a_format_offers_what_it_can_use_and_nothing_else(visit: Callable[..., Tab]) -> None:
+def test_a_format_offers_only_the_options_it_uses(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.page.select_option("#f-format", "conllu")
     statistics = tab.page.locator("#f-statistic option").evaluate_all("all => all.map(one => one.value)")
@@ -139,7 +139,7 @@ def test_a_file_of_100_000_rows(visit: Callable[..., Tab], tmp_path: Path) -> No
     tab.pictured()
 
 
-def test_the_statistics_stand_by_what_one_has(visit: Callable[..., Tab]) -> None:
+def test_the_statistics_are_grouped_by_data(visit: Callable[..., Tab]) -> None:
     tab = visit()
     groups = tab.page.locator("#f-statistic optgroup").evaluate_all(
         "all => all.map(one => [one.label, [...one.children].map(option => option.value)])"

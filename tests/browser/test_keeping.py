@@ -137,7 +137,7 @@ def test_without_the_clipboard_the_link_is_there_to_select(opened: Callable[...,
     assert re.search(LINK, keep(tab, "The browser does not allow copying; select the link below instead."))
 
 
-def test_where_nothing_is_kept_nothing_offers_it(visit: Callable[..., Tab]) -> None:
+def test_the_page_offers_no_link_if_the_server_stores_no_answers(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.example()
     assert tab.page.locator("#promise").inner_text() == "Computed on this server; nothing is stored."
@@ -150,7 +150,7 @@ def test_where_answers_can_be_kept_the_promise_says_so(opened: Callable[..., Tab
     assert promise == "Computed on this server; nothing is stored, unless you keep a report."
 
 
-def test_hostile_names_stay_text_in_what_is_kept(opened: Callable[..., Tab]) -> None:
+def test_hostile_names_stay_text_in_stored_reports(opened: Callable[..., Tab]) -> None:
     tab = opened()
     tab.pick("Paste")
     tab.page.fill("#paste-file", "id,u,v\n" + ROWS)
@@ -202,7 +202,7 @@ def test_a_refusal_says_why_and_the_answer_stays(opened: Callable[..., Tab], ref
     assert keep(tab)  # the next press tries again
 
 
-def test_a_database_that_cannot_be_written_is_said(
+def test_a_read_only_database_is_reported(
     visit: Callable[..., Tab], start: Callable[..., Server], tmp_path: Path
 ) -> None:
     file = tmp_path / "jobs.sqlite"
@@ -228,7 +228,7 @@ def test_the_link_is_right_behind_a_path_prefix(visit: Callable[..., Tab], keepe
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_axe_finds_nothing_and_nothing_sticks_out(opened: Callable[..., Tab], phone: bool) -> None:
+def test_axe_has_no_findings_and_no_element_overflows(opened: Callable[..., Tab], phone: bool) -> None:
     tab = opened(size=PHONE, dark=True) if phone else opened()
     tab.example()
     tab.pictured()

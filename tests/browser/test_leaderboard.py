@@ -272,7 +272,7 @@ def test_the_pictures_are_tabs_that_are_drawn_when_they_are_looked_at(visit: Cal
         tab.page.emulate_media(color_scheme="dark")
 
 
-def test_what_is_wrong_is_said_at_its_place(visit: Callable[..., Tab], tmp_path: Path) -> None:
+def test_errors_are_shown_at_their_fields(visit: Callable[..., Tab], tmp_path: Path) -> None:
     tab = opened(visit)
     tab.refused = 1
     before = len(tab.requests)

@@ -46,7 +46,7 @@ def test_each_question_has_its_fields(visit: Callable[..., Tab]) -> None:
     assert re.match("500 items find a true difference of 0.03 with probability 0.4", plan(tab, n="500"))
 
 
-def test_what_cannot_be_is_said_at_its_field(visit: Callable[..., Tab]) -> None:
+def test_impossible_values_are_reported_at_their_field(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.refused = 2
     tab.pick("Plan")

@@ -13,7 +13,7 @@ from tests.process.conftest import until
 HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;"""
 
 
-def test_nothing_to_compare_is_said_before_anything_is_sent(visit: Callable[..., Tab]) -> None:
+def test_missing_data_are_reported_before_sending(visit: Callable[..., Tab]) -> None:
     tab = visit()
     before = len(tab.requests)
     tab.submit()

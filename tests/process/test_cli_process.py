@@ -216,7 +216,7 @@ def test_python_m_app_with_arguments_is_the_command_line() -> None:
     assert found.stdout.startswith(b"exactperm ")
 
 
-def test_python_m_app_says_what_is_wrong_with_a_setting_in_a_line() -> None:
+def test_a_wrong_setting_is_reported_in_one_line() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "exactperm"],
         cwd=ROOT,
@@ -230,7 +230,7 @@ def test_python_m_app_says_what_is_wrong_with_a_setting_in_a_line() -> None:
     assert found.stderr.count(b"\n") == 1
 
 
-def test_a_port_that_is_taken_is_said_in_one_sentence_with_what_to_do() -> None:
+def test_a_used_port_is_reported_in_one_sentence_with_a_remedy() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -244,7 +244,7 @@ def test_a_port_that_is_taken_is_said_in_one_sentence_with_what_to_do() -> None:
     assert b"Traceback" not in found.stdout + found.stderr
 
 
-def test_a_host_that_is_not_here_is_said_in_one_sentence() -> None:
+def test_an_unknown_host_is_reported_in_one_sentence() -> None:
     found = run("serve", "--host", "192.0.2.1", "--port", "0", "--workers", "1")  # RFC 5737: nobody's address
     assert found.returncode == 3
     assert found.stderr.startswith(b"exactperm: cannot listen on 192.0.2.1:0: ")
@@ -252,7 +252,7 @@ def test_a_host_that_is_not_here_is_said_in_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_a_terminal_is_told_the_address_and_a_pipe_gets_nothing_but_the_log(terminal: bool) -> None:
+def test_a_terminal_shows_the_address_and_a_pipe_gets_only_the_log(terminal: bool) -> None:
     mine, theirs = pty.openpty() if terminal else os.pipe()
     command = [*COMMAND, "serve", "--port", "0", "--workers", "1"]
     with subprocess.Popen(
@@ -311,7 +311,7 @@ def test_a_baseline_in_the_first_column_is_not_the_candidate(tmp_path: Path, pol
     assert gate(tmp_path, "t.csv", "--policy", policy).returncode == PASSED
 
 
-def test_what_no_name_tells_is_refused_and_the_options_of_the_refusal_work(tmp_path: Path) -> None:
+def test_unknown_roles_are_refused_and_the_choices_work(tmp_path: Path) -> None:
     table(tmp_path / "t.csv", "gpt-4", "llama")
     found = gate(tmp_path, "t.csv")
     assert (found.returncode, found.stdout) == (REFUSED, "")
@@ -322,7 +322,7 @@ def test_what_no_name_tells_is_refused_and_the_options_of_the_refusal_work(tmp_p
         assert gate(tmp_path, "t.csv", *words).returncode == status
 
 
-def test_fewer_errors_are_better_in_whatever_order_the_files_stand(tmp_path: Path) -> None:
+def test_fewer_errors_are_better_in_any_order_of_files(tmp_path: Path) -> None:
     for name, words in (("ref", "a b c d"), ("good", "a b c d"), ("bad", "a b x d")):
         (tmp_path / f"{name}.trn").write_text("".join(f"{words} (s-{n})\n" for n in range(10, 30)))
     for u, v, status in (("good", "bad", PASSED), ("bad", "good", FAILED)):

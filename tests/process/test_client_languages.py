@@ -188,7 +188,7 @@ def test_a_call_is_repeated_where_that_helps_and_only_answers_are_believed(
     assert '"request":{"u":[1],"v":[0]}' in Scripted.seen[0][2]
 
 
-def test_the_lines_of_the_guide_print_what_is_shown(in_r: R) -> None:
+def test_the_lines_of_the_guide_print_the_shown_output(in_r: R) -> None:
     shown_below = examples("r")
     assert shown_below
     for script, output in shown_below:
@@ -220,7 +220,7 @@ def test_its_tests_pass_against_a_real_server(tmp_path: Path) -> None:
     assert own > 20
 
 
-def test_the_compiler_accepts_it_and_refuses_what_the_api_would() -> None:
+def test_the_compiler_accepts_and_refuses_what_the_api_does() -> None:
     tsc = FOLDER_OF_CLIENT_TYPESCRIPT / "node_modules/typescript/bin/tsc"
     if not tsc.is_file():
         pytest.skip(
@@ -243,7 +243,7 @@ def test_its_package_has_every_file_no_dependency_and_no_address_of_a_download()
     assert lock["packages"][""]["devDependencies"] == package["devDependencies"]
 
 
-def test_nothing_but_its_own_files_is_imported() -> None:
+def test_the_client_imports_only_its_files() -> None:
     for path in FOLDER_OF_CLIENT_TYPESCRIPT.glob("*.js"):
         imported = re.findall(r"""(?:from|import\()\s*["']([^"']+)""", path.read_text(encoding="utf-8"))
         assert set(imported) <= {"./transport.js", "./schema.js"}

@@ -137,7 +137,7 @@ def get(place: str, key: str) -> httpx.Response:
     return httpx.get(place, headers={"authorization": f"Bearer {KEYS[key]}"}, timeout=PATIENCE_S)
 
 
-def test_what_is_printed_is_kept_for_the_key_that_asked(tmp_path: Path) -> None:
+def test_printed_permalinks_open_with_the_same_key(tmp_path: Path) -> None:
     with serving(tmp_path, api_key_digests=DIGESTS, jobs_embedded_worker=False) as server:
         places = set()
         for name, (command, status) in COMMANDS.items():

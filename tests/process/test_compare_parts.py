@@ -186,7 +186,7 @@ def test_the_deadline_is_that_of_the_whole(splits: list[int]) -> None:
     run(scenario, 300)
 
 
-def test_what_cannot_end_in_time_is_refused_before_any_part_runs(splits: list[int]) -> None:
+def test_calls_that_cannot_end_in_time_are_refused_before_any_part_runs(splits: list[int]) -> None:
     async def scenario() -> None:
         body = board(40, 1_500, timeout_s=1.5)
         async with serving(workers=WORKERS, most_over_deadline=1.0) as (_, client):

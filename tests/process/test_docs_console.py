@@ -35,7 +35,7 @@ def test_there_are_examples_of_both_commands() -> None:
 
 
 @pytest.mark.parametrize(("command", "output"), shown(), ids=[f"line {n}" for n in range(len(shown()))])
-def test_a_command_prints_what_is_shown(command: str, output: str, tmp_path: Path) -> None:
+def test_a_command_prints_the_shown_output(command: str, output: str, tmp_path: Path) -> None:
     assert COMMAND in command
     result = run(command.replace(COMMAND, "exactperm"), ROOT, tmp_path)
     lines = [
@@ -74,7 +74,7 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_the_python_lines_answer_what_is_shown(
+def test_the_python_lines_give_the_shown_output(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start(workers=1)
@@ -91,7 +91,7 @@ def test_the_python_lines_answer_what_is_shown(
             example.globs["client"].close()
 
 
-def test_the_javascript_lines_print_what_is_shown(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_javascript_lines_print_the_shown_output(start: Callable[..., Any], tmp_path: Path) -> None:
     interpreter, shown_below = foreign.node(), foreign.examples("js")
     assert shown_below
     server = start(workers=1)

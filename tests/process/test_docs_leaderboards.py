@@ -24,7 +24,7 @@ pytestmark = pytest.mark.pack
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if "-f markdown" in command])
-def test_a_board_of_the_page_is_what_its_command_prints(
+def test_boards_of_the_page_match_the_output_of_their_commands(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATA", str(PACK))
@@ -55,7 +55,7 @@ def texts(picture: Path) -> list[str]:
     return [text.strip() for text in ET.parse(picture).getroot().itertext() if text.strip()]
 
 
-def test_the_data_sets_of_the_page_print_what_is_shown(
+def test_the_data_sets_of_the_page_print_the_shown_output(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ((script, output),) = re.findall(

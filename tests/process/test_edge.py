@@ -68,9 +68,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("lines", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
-def test_what_can_be_read_in_two_ways_is_a_400_and_the_connection_ends(
-    server: Server, lines: list[str]
-) -> None:
+def test_ambiguous_requests_are_a_400_and_the_connection_ends(server: Server, lines: list[str]) -> None:
     with connected(server) as client:
         smuggled = head("GET /v1/meta HTTP/1.1")
         client.sendall(head(*lines) + b"0\r\n\r\n" + smuggled)
@@ -176,7 +174,7 @@ def test_an_offer_of_another_protocol_is_declined_and_the_request_answered(
         ("GET //livez HTTP/1.1", 404),
     ],
 )
-def test_what_there_is_not_is_a_problem_too(server: Server, line: str, status: int) -> None:
+def test_unknown_paths_and_methods_are_problems(server: Server, line: str, status: int) -> None:
     sent(server, head(line)).problem(status)
 
 
@@ -269,7 +267,7 @@ def test_a_client_that_does_not_read_is_given_up(start: Start) -> None:
 # -- too many ---------------------------------------------------------------------------------------------
 
 
-def test_connections_beyond_the_limit_get_a_503_and_health_is_still_said(start: Start) -> None:
+def test_connections_beyond_the_limit_get_a_503_and_health_answers(start: Start) -> None:
     server = start(workers=1, max_connections=5, header_timeout_s=60, keep_alive_s=60)
     with contextlib.ExitStack() as stack:
         for _ in range(5):

@@ -52,7 +52,7 @@ def test_a_worker_is_used_again_and_again() -> None:
     run(scenario)
 
 
-def test_what_the_function_raises_reaches_the_caller_and_the_worker_lives_on() -> None:
+def test_exceptions_reach_the_caller_and_the_worker_continues() -> None:
     async def scenario() -> None:
         async with executor() as pool:
             pids = pool.pids
@@ -226,7 +226,7 @@ def test_a_signal_to_the_whole_group_does_not_end_a_worker() -> None:
     run(scenario)
 
 
-def test_stopping_ends_workers_and_whoever_waits() -> None:
+def test_stopping_ends_workers_and_waiting_calls() -> None:
     async def scenario() -> None:
         async with executor() as pool:
             pids = pool.pids
@@ -337,7 +337,7 @@ def test_all_parts_have_the_deadline_of_the_whole(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_parts_end_when_nobody_waits(tmp_path: Path) -> None:
+def test_parts_end_when_no_caller_waits(tmp_path: Path) -> None:
     async def scenario() -> None:
         seen = tmp_path / "seen"
         async with executor(workers=2) as pool:
@@ -352,7 +352,7 @@ def test_parts_end_when_nobody_waits(tmp_path: Path) -> None:
     run(scenario)
 
 
-def test_what_would_take_far_longer_than_its_deadline_has_no_part_run(tmp_path: Path) -> None:
+def test_no_part_runs_of_a_call_far_beyond_its_deadline(tmp_path: Path) -> None:
     async def scenario() -> None:
         seen = tmp_path / "seen"
         async with executor(workers=2, most_over_deadline=3.0) as pool:

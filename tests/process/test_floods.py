@@ -201,7 +201,7 @@ def many_files() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("many_files")
-def test_health_is_said_beside_more_half_open_connections_than_are_heard(crowded: Server) -> None:
+def test_health_answers_beside_more_half_open_connections_than_are_read(crowded: Server) -> None:
     server = crowded
     with contextlib.ExitStack() as stack:
         for _ in range(RESERVE + 400):

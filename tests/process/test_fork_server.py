@@ -99,7 +99,7 @@ def test_a_stopped_fork_server_is_replaced_when_it_is_needed(start: Callable[...
     assert stopped not in fork_servers(server.process.pid)
 
 
-def test_nothing_is_left_when_the_web_process_is_killed(start: Callable[..., Server]) -> None:
+def test_no_process_is_left_when_the_web_process_is_killed(start: Callable[..., Server]) -> None:
     server = start(workers=2)
     family = server.workers() | fork_servers(server.process.pid)
     assert len(family) == 3
@@ -124,7 +124,7 @@ except OSError as error:
 """
 
 
-def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for() -> None:
+def test_failing_forks_are_reported_without_waiting() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", NO_SECOND_FORK],
         check=False,

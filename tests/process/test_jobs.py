@@ -103,7 +103,7 @@ def test_a_list_is_answered_in_order_and_one_bad_test_spoils_no_other(server: Jo
         ({"kind": "batch", "request": {"tests": [{"kind": "batch", "request": {}}]}}, "/request/tests/0/kind"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_at_once(server: JobServer, body: Any, pointer: str) -> None:
+def test_invalid_jobs_are_refused_at_once(server: JobServer, body: Any, pointer: str) -> None:
     answered = server.ask("POST", "/v1/jobs", "a", json=body)
     assert answered.status_code == 422
     assert answered.json()["errors"][0]["pointer"] == pointer

@@ -163,7 +163,7 @@ def test_a_submission_is_all_or_nothing(tmp_path: Path) -> None:
         assert again.submit("scores", SMALL, **{"idempotency-key": known[0]}) == known[1]
 
 
-def test_a_database_that_says_nothing_keeps_no_test_from_its_answer(tmp_path: Path) -> None:
+def test_tests_are_answered_while_the_database_does_not_respond(tmp_path: Path) -> None:
     """The database accepts connections and does not respond: requests for jobs get an error, and tests do not wait."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

@@ -64,7 +64,7 @@ def test_it_warns_where_others_reach_it_without_keys_and_only_there(
     assert all("EXACTPERM_API_KEY_DIGESTS" in line["event"] for line in warnings)
 
 
-def test_a_digest_that_is_none_is_refused_without_being_repeated() -> None:
+def test_an_invalid_digest_is_refused_without_being_repeated() -> None:
     ended = started(EXACTPERM_API_KEY_DIGESTS=SECRET)
     assert ended.returncode != 0
     assert SECRET not in ended.stdout + ended.stderr
@@ -90,7 +90,7 @@ def test_a_key_is_made_and_opens_the_service_and_is_never_logged(start: Start) -
     assert digest not in log
 
 
-def test_every_request_is_one_line_that_says_what_it_was_and_nothing_of_what_was_in_it(start: Start) -> None:
+def test_every_request_is_one_line_without_its_data(start: Start) -> None:
     server = start(workers=1)
     marked = {"x-request-id": "mine-1", "traceparent": TRACE}
     server.post(f"/v1/tests/scores?name_u={SECRET}", SMALL, headers=marked)
@@ -238,7 +238,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
 
 
 @pytest.mark.parametrize("by", ["EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])
-def test_a_collector_is_told_what_was_asked_and_nothing_of_what_was_in_it(
+def test_a_collector_gets_spans_without_request_data(
     start: Callable[..., Server],
     collector: tuple[str, list[tuple[str, bytes]]],
     monkeypatch: pytest.MonkeyPatch,

@@ -90,7 +90,7 @@ def test_a_drain_under_load_answers_every_request_that_was_accepted(start: Start
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_what_came_before_the_end_of_listening_is_answered(start: Start, begun: bool) -> None:
+def test_connections_before_the_end_of_listening_are_answered(start: Start, begun: bool) -> None:
     """In the kernel's queue, in that of the loop, or just connected: none of them is dropped."""
     while not answered_at_the_end(start(workers=2, shutdown_delay_s=0), begun=begun):
         """The machine had other things to do: those that were just connected were silent for too long."""
@@ -134,7 +134,7 @@ def test_a_silent_connection_does_not_hold_up_the_end(start: Start) -> None:
         assert server.process.wait(PATIENCE_S) == 0
 
 
-def test_whoever_is_cut_short_by_the_end_of_the_grace_period_gets_a_503(start: Start) -> None:
+def test_requests_cut_off_by_the_end_of_the_grace_period_get_a_503(start: Start) -> None:
     server = start(workers=2, shutdown_delay_s=0, shutdown_grace_s=1, **ROOMY)
     long = [sending(server, {**ENDLESS, "seed": seed}) for seed in range(3)]
     half = socket.create_connection(("127.0.0.1", server.port))

@@ -38,7 +38,7 @@ def held(server: Server) -> float:
     return float(line.split()[1])
 
 
-def test_answers_that_nobody_reads_are_a_few_slices_each_and_memory_is_given_back(start: Start) -> None:
+def test_unread_answers_hold_a_few_slices_each_and_memory_is_returned(start: Start) -> None:
     server = start(workers=2, header_timeout_s=PATIENCE_S)  # else it gives them up while a busy machine reads
     first = server.post("/v1/tests/effects", LARGE)
     assert len(first.content) > 3_000_000
@@ -59,7 +59,7 @@ def test_answers_that_nobody_reads_are_a_few_slices_each_and_memory_is_given_bac
     until(lambda: memory(server) - before < 2 * WORTH_BYTES + 16 * MIB, "memory is given back")
 
 
-def test_small_requests_by_the_hundred_are_answered_or_refused_with_a_time_and_health_is_told(
+def test_hundreds_of_small_requests_are_answered_or_refused_with_a_time_and_health_answers(
     start: Start,
 ) -> None:
     server = start(workers=2)

@@ -117,7 +117,7 @@ def test_the_answers_are_the_line_and_the_json_of_the_command_line(tmp_path: Pat
     run(body, FILES, tmp_path / "log", mode)
 
 
-def test_what_it_offers_is_described_and_a_failed_gate_is_an_answer(tmp_path: Path) -> None:
+def test_tools_are_described_and_a_failed_gate_is_an_answer(tmp_path: Path) -> None:
     async def body(client: Client) -> None:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == TOOLS
@@ -162,7 +162,7 @@ def test_many_calls_at_once_get_each_its_own_answer(tmp_path: Path) -> None:
     run(body, tmp_path, tmp_path / "log")
 
 
-def test_a_long_call_keeps_nobody_from_asking_what_there_is_and_stops_when_it_is_cancelled(
+def test_a_long_call_blocks_no_other_and_stops_when_cancelled(
     tmp_path: Path,
 ) -> None:
     heavy(tmp_path / "heavy.csv")
@@ -244,7 +244,7 @@ HELLO = message(
 ) + message(None, "notifications/initialized")
 
 
-def test_nothing_but_the_protocol_is_on_standard_output_whatever_comes_in(tmp_path: Path) -> None:
+def test_only_the_protocol_is_on_standard_output_for_any_input(tmp_path: Path) -> None:
     scores(tmp_path / "5.csv", 5)
     call = message(7, "tools/call", name="test_files", arguments={"file": "5.csv"})
     rubbish = [
@@ -349,7 +349,7 @@ def test_it_ends_with_its_client_in_the_middle_of_a_computation(
         assert b"Traceback" not in server.stderr.read()
 
 
-def test_the_page_of_assistants_says_what_happens(tmp_path: Path) -> None:
+def test_the_page_of_assistants_matches_the_tools(tmp_path: Path) -> None:
     configured, asked = (json.loads(block) for block in blocks("docs/assistants.md", "json"))
     (line,) = blocks("docs/assistants.md", "text")
     (server,) = configured["mcpServers"].values()

@@ -230,7 +230,7 @@ def test_pass_fail_and_pass_again_are_one_comment(act: Callable[..., Ran], comme
     assert [one.split()[0] for one in comments.asked] == ["GET", "POST", "GET", "PATCH"]
 
 
-def test_what_cannot_be_compared_is_2_with_the_reason_in_summary_and_comment(
+def test_incomparable_systems_exit_2_with_the_reason_in_summary_and_comment(
     act: Callable[..., Ran], comments: Comments
 ) -> None:
     other = act(BETTER, WORSE[1:])
@@ -280,7 +280,7 @@ def test_our_comment_is_found_on_a_later_page_and_a_strangers_is_not_touched(
     assert [page[1] for page in pages if page] == ["1", "2", "3"]
 
 
-def test_a_fork_is_silent_no_permission_is_a_warning_and_inconclusive_passes_or_fails_as_was_said(
+def test_forks_are_silent_missing_permission_warns_and_inconclusive_follows_its_option(
     act: Callable[..., Ran], comments: Comments
 ) -> None:
     comments.refuses = 403
@@ -303,7 +303,7 @@ def noted(installed: Path, folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_push_is_no_pull_request_and_a_fork_that_is_gone_is_a_fork(installed: Path, tmp_path: Path) -> None:
+def test_a_push_is_not_a_pull_request_and_a_deleted_fork_is_a_fork(installed: Path, tmp_path: Path) -> None:
     for written, said in (({"ref": "refs/heads/main"}, ""), (event(None), "12 fork"), (event(), "12 own")):
         (tmp_path / "event").write_text(json.dumps(written))
         assert noted(installed, tmp_path, "pull", "event") == said + "\n"
@@ -329,7 +329,7 @@ def test_hostile_names_stay_names(act: Callable[..., Ran], comments: Comments, t
     assert head in inside
 
 
-def test_a_server_may_decide_and_what_is_no_server_never_passes(
+def test_a_server_may_decide_and_a_wrong_url_never_passes(
     act: Callable[..., Ran], comments: Comments, start: Callable[..., Server]
 ) -> None:
     asked = act(WORSE, BETTER, url=start(workers=1).url, token="")
@@ -425,7 +425,7 @@ def test_the_job_of_gitlab_leaves_its_artefacts_and_one_note(
     assert [one.split()[0] for one in comments.asked] == ["GET", "GET", "POST", "GET", "GET", "PUT"]
 
 
-def test_the_job_of_gitlab_says_what_it_could_not_compare_and_is_2(
+def test_the_gitlab_job_reports_incomparable_systems_and_exits_2(
     gitlab: Callable[..., Any], comments: Comments, tmp_path: Path
 ) -> None:
     done = gitlab(BETTER, WORSE[1:], GATE_TOKEN="")

@@ -47,7 +47,7 @@ def test_several(exactperm):
     exactperm.gate([metric("one", scores(GOOD, BAD)), metric("two", scores(BAD, GOOD))])
     exactperm.gate(GOOD, BAD)
 
-def test_nothing_of_ours():
+def test_plugin_is_unused_without_its_fixture():
     pass
 """
 

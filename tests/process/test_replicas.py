@@ -97,7 +97,7 @@ def test_a_killed_instance_loses_no_request(start: Callable[..., Server], tmp_pa
     assert min(seen) > 0
 
 
-def test_what_a_killed_instance_was_computing_is_answered_by_the_other(
+def test_requests_of_a_killed_instance_are_answered_by_the_other(
     start: Callable[..., Server], tmp_path: Path
 ) -> None:
     """The request was sent, and no byte of an answer came: it is sent again, and the answer is the same."""

@@ -77,7 +77,7 @@ def test_a_client_that_leaves_ends_its_computation_and_no_other(start: Start) ->
 
 
 @pytest.mark.parametrize("where", ["body", "query", "server"])
-def test_a_deadline_is_kept_wherever_it_is_said(start: Start, where: str) -> None:
+def test_a_deadline_is_kept_in_body_query_and_form(start: Start, where: str) -> None:
     server = start(workers=1, **{**ROOMY, **({"default_timeout_s": 0.3} if where == "server" else {})})
     before = server.workers()
     body = {**ENDLESS, "timeout_s": 0.3} if where == "body" else ENDLESS
@@ -90,7 +90,7 @@ def test_a_deadline_is_kept_wherever_it_is_said(start: Start, where: str) -> Non
     until(lambda: len(server.workers()) == len(before), "another worker is there")
 
 
-def test_workers_that_are_killed_fail_nobody(start: Start) -> None:
+def test_killed_workers_fail_no_request(start: Start) -> None:
     server = start(workers=2)
     statuses: list[int] = []
 
@@ -170,7 +170,7 @@ def has_loaded(pid: int, library: str) -> bool:
     return f"/{library}/" in Path(f"/proc/{pid}/maps").read_text()
 
 
-def test_the_web_process_never_loads_what_draws(start: Callable[..., Server]) -> None:
+def test_the_web_process_never_loads_drawing_libraries(start: Callable[..., Server]) -> None:
     server = start(workers=1)
     for query in ("?format=svg", "?format=png&theme=dark", "?format=html"):
         body = {"u": [1, 2, 3], "v": [0, 2, 1]}
@@ -209,7 +209,7 @@ def test_others_are_served_while_a_form_is_computed_and_its_deadline_ends_it(sta
     until(lambda: len(server.workers() - {worker}) == 2, "another worker has come")
 
 
-def test_a_stream_that_inflates_beyond_the_limit_is_a_413_and_nothing_else(start: Start) -> None:
+def test_a_stream_that_inflates_beyond_the_limit_is_a_413(start: Start) -> None:
     server = start(workers=1, max_body_bytes=100_000)
     bomb = gzip.compress(b" " * 50_000_000)
 
@@ -226,7 +226,7 @@ def test_a_stream_that_inflates_beyond_the_limit_is_a_413_and_nothing_else(start
     assert server.post("/v1/tests/scores", SMALL).status_code == 200
 
 
-def test_what_is_written_in_a_form_is_in_no_log(start: Start) -> None:
+def test_form_data_is_not_logged(start: Start) -> None:
     server = start(workers=1)
     secret = "s3cr3t-" * 3
     body = f'--b\r\nContent-Disposition: form-data; name="u"; filename="{secret}"\r\n\r\n{secret}'.encode()

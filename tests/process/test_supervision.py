@@ -280,7 +280,7 @@ def test_the_error_of_a_herd_is_everybodys() -> None:
 
 
 @pytest.mark.slow
-def test_a_storm_of_kills_loses_no_call_and_leaves_nothing_behind() -> None:
+def test_a_storm_of_kills_loses_no_call_and_leaves_no_processes() -> None:
     async def scenario() -> None:
         async with executor(workers=2, queue_depth=1000) as pool:
             before = descriptors()
@@ -314,7 +314,7 @@ def test_a_storm_of_kills_loses_no_call_and_leaves_nothing_behind() -> None:
     run(scenario, patience_s=4 * PATIENCE_S)
 
 
-def test_stopped_workers_with_work_are_a_stall_and_going_on_is_none() -> None:
+def test_stopped_workers_with_work_are_a_stall_until_they_continue() -> None:
     async def scenario() -> None:
         async with executor(workers=2, stall_s=1.0) as pool:
             for pid in pool.pids:
@@ -335,7 +335,7 @@ def test_stopped_workers_with_work_are_a_stall_and_going_on_is_none() -> None:
     run(scenario)
 
 
-def test_one_stopped_worker_loses_no_call_is_replaced_and_is_no_stall() -> None:
+def test_one_stopped_worker_loses_no_call_is_replaced_and_is_not_a_stall() -> None:
     async def scenario() -> None:
         async with executor(workers=2, stall_s=10.0) as pool:
             calls = [asyncio.ensure_future(pool.run(executors.sleep, 0.3, b"", AGES_S)) for _ in range(2)]
@@ -419,7 +419,7 @@ def test_work_that_waits_without_any_worker_is_a_stall(monkeypatch: pytest.Monke
     run(scenario)
 
 
-def test_after_workers_died_at_random_the_answer_is_right_and_nothing_is_left_behind() -> None:
+def test_after_random_deaths_of_workers_answers_are_right_and_resources_are_back() -> None:
     outcome = asyncio.run(chaos(kills=6, seed=1, gap_s=0.2))
     assert outcome.blows.killed == 6
     assert outcome.faults == []

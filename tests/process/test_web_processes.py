@@ -138,7 +138,7 @@ def test_a_hung_web_process_is_replaced(start: Start) -> None:
     assert count(server, "exactperm_web_process_restarts_total", reason="hung") == 1
 
 
-def test_a_drain_under_load_loses_nothing_and_leaves_nobody(two: Server) -> None:
+def test_a_drain_under_load_loses_no_request_and_leaves_no_process(two: Server) -> None:
     family = everything(two)
     assert len(family) == 1 + 2 * (1 + 1 + 2)
     with load(two) as (statuses, broken):

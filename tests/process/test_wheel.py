@@ -227,7 +227,7 @@ def test_the_server_and_the_client(installed: Installed, tmp_path: Path) -> None
     assert 'pip install "exactperm[otel]"' in log.read_text().replace('\\"', '"')
 
 
-def test_the_fixture_of_pytest_is_there_and_costs_nothing_until_it_is_used(installed: Installed) -> None:
+def test_the_pytest_fixture_imports_nothing_until_used(installed: Installed) -> None:
     (installed.folder / "test_gate.py").write_text(FIXTURE)
     hidden = tuple(set(NOT_BASE) - {"pandas"})  # other plugins ask for it
     options = ("-q", "--strict-markers", "-p", "no:schemathesis", "-p", "no:cacheprovider", "test_gate.py")

@@ -108,7 +108,7 @@ def test_options_arrive(scores: str) -> None:
     assert found["reading"]["guessed"] is False
 
 
-def test_the_plan_says_what_it_would_do(scores: str) -> None:
+def test_the_plan_prints_the_method(scores: str) -> None:
     planned = answer("plan", scores)
     assert planned["kind"] == "scores"
     lines = run("plan", scores).stdout.splitlines()
@@ -212,7 +212,7 @@ def test_names_of_metrics_are_tried_as_metrics_of_the_files(tmp_path: Path) -> N
     assert "Give a baseline (the second FILE)" in run("gate", str(paths[0])).stderr
 
 
-def test_a_name_that_nothing_holds_passes_no_gate(scores: str) -> None:
+def test_a_gate_of_an_unknown_name_does_not_pass(scores: str) -> None:
     assert run("gate", scores, "--metrics", "sing").exit_code == 2
 
 
@@ -257,7 +257,7 @@ def test_the_line_beside_a_report_has_p_on_its_own_side_of_alpha(turned: str, tm
     assert run("test", str(many), "-o", str(path)).stderr == f"exactperm: p < 1e-300; see {path}\n"
 
 
-def test_the_outcome_of_a_gate_is_appended_and_one_that_cannot_be_written_is_no_pass(
+def test_the_outcome_of_a_gate_is_appended_and_a_failed_write_is_not_a_pass(
     scores: str, turned: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "outcome"
@@ -346,7 +346,7 @@ def test_the_version(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["version", "--help", "gate --help", "test"])
-def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
+def test_informative_commands_load_no_libraries(arguments: str) -> None:
     code = (
         "import sys\nfrom exactperm.cli import commands\n"
         f"commands._status({arguments.split()!r})\n"
@@ -356,7 +356,7 @@ def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
     assert run.stderr.endswith("[]\n")
 
 
-def test_the_statistics_are_listed_by_what_one_has_and_what_one_asks() -> None:
+def test_the_statistics_are_listed_by_data_and_question() -> None:
     lines = CliRunner().invoke(cli, ["statistics"]).output.splitlines()
     listed: set[tuple[str, str, str]] = set()
     data = question = ""
@@ -457,7 +457,7 @@ def test_a_failed_gate_and_a_report_in_a_file_are_kept(server: Keeping, turned: 
     assert server.asked == ["1"]
 
 
-def test_a_server_that_does_not_say_where_is_told_of(server: Keeping, scores: str) -> None:
+def test_a_server_without_a_permalink_is_reported(server: Keeping, scores: str) -> None:
     server.tells = False
     said = run("test", scores, "--store", "--url", "https://there")
     assert said.exit_code == 0
@@ -483,14 +483,14 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_short_run_says_nothing_anywhere_but_its_answer() -> None:
+def test_a_short_run_prints_only_its_answer() -> None:
     stream = io.StringIO()
     with Progress(quiet=False, stream=stream) as progress:
         progress.doing("computing", 0.001)
     assert stream.getvalue() == ""
 
 
-def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_prints_its_method_and_expected_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exactperm.cli.output.AFTER_S", 0.0)
     monkeypatch.setattr("exactperm.cli.output.EVERY_S", 0.01)
     stream = io.StringIO()
@@ -582,7 +582,7 @@ def test_f1_is_that_of_all_swaps(tmp_path: Path, seed: int) -> None:
     assert abs(found["statistic"]["observed"]) == pytest.approx(float(f1_statistic(rows)), rel=1e-12)
 
 
-def test_a_tab_may_be_said_or_found_and_a_metric_may_be_small(tmp_path: Path) -> None:
+def test_a_tab_may_be_named_or_guessed_and_a_metric_in_lower_case(tmp_path: Path) -> None:
     path = write(tmp_path, F1, "\t", "data.tsv")
     said = answer_of_cli_authors(path, "--metric", "f1", "--delimiter", "tab")
     assert said["p_value"] == 0.5
@@ -610,7 +610,7 @@ def test_mc_samples_and_is_never_nought(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_deleted_where_theirs_answers_nought(tmp_path: Path) -> None:
+def test_no_mass_is_deleted_where_the_authors_program_answers_0(tmp_path: Path) -> None:
     """Their perm_test_polymul says 0.0 for 40 items that one system wins: it deletes probabilities below 1e-8."""
     found = answer_of_cli_authors(write(tmp_path, [(1, 0)] * 40), "--metric", "acc")
     assert found["p_value"] == pytest.approx(2 / 2**40, rel=1e-12)
@@ -634,7 +634,7 @@ def test_no_difference_is_one_where_theirs_fails(tmp_path: Path) -> None:
     assert answer_of_cli_authors(write(tmp_path, [(3, 3)] * 5), "--metric", "acc")["p_value"] == 1.0
 
 
-def test_f1_of_equal_systems_and_of_nothing_found_is_one(tmp_path: Path) -> None:
+def test_p_of_f1_is_1_for_equal_systems_and_without_predictions(tmp_path: Path) -> None:
     assert answer_of_cli_authors(write(tmp_path, [(0, 2, 0, 2)] * 4), "--metric", "F1")["p_value"] == 1.0
 
 
@@ -651,7 +651,7 @@ def test_f1_of_equal_systems_and_of_nothing_found_is_one(tmp_path: Path) -> None
     ],
     ids=["two for F1", "four for acc", "statistic", "samples", "delimiter", "file", "another"],
 )
-def test_what_cannot_be_is_refused(tmp_path: Path, rows: Rows, options: list[str], said: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, rows: Rows, options: list[str], said: str) -> None:
     result = CliRunner().invoke(cli, ["test", write(tmp_path, rows), *options])
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr

@@ -186,7 +186,7 @@ def test_graded_scores_clusters_and_a_margin_by_listing_a_grid_of_fillings() -> 
         (data_of([1, None], [0, 7]), "mean_difference", {}, "/missing_range", "scores_outside_range"),
     ],
 )
-def test_what_has_no_bounds_is_refused(
+def test_statistics_without_bounds_are_refused(
     data: Scores, statistic: str, options: Any, pointer: str, code: str
 ) -> None:
     with refused_alone(code, pointer):

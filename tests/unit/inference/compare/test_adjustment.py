@@ -146,7 +146,7 @@ def recorded() -> Any:
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_r_says_what_was_recorded() -> None:
+def test_r_gives_the_recorded_numbers() -> None:
     said = subprocess.run(["Rscript", ORACLE.with_suffix(".R")], capture_output=True, text=True, check=False)
     if "there is no package" in said.stderr:
         pytest.skip("multcompView or jsonlite is not installed")
