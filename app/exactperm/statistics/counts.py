@@ -26,7 +26,7 @@ from .sum_function import score_of
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A set of counts that gives a statistic: their names, the score, and which count cannot exceed which."""
+    """A set of counts that determines a statistic: their names, the score, and which count cannot exceed which."""
 
     names: tuple[str, ...]
     expression: str
@@ -36,7 +36,7 @@ class Variant:
 _RETRIEVED = (("tp", "predicted"), ("tp", "gold"))
 _CONFUSION = ("tp", "fp", "fn", "tn")
 _ALL = "(tp + fp + fn + tn)"
-# The square of all times the agreement that is expected by chance: Cohen 1960. It is linear where gold is shared.
+# The agreement expected by chance (Cohen 1960) times the square of the total. It is linear where gold is shared.
 _CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
 
 
@@ -73,7 +73,7 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
         Variant(("tp", "predicted", "gold"), "tp / (predicted + gold - tp)", _RETRIEVED),
     ),
     # scikit-learn's matthews_corrcoef, cohen_kappa_score (replace_undefined_by=0) and balanced_accuracy_score (a class
-    # that gold never has does not count), and imbalanced-learn's specificity_score and geometric_mean_score.
+    # absent from gold does not count), and imbalanced-learn's specificity_score and geometric_mean_score.
     "mcc": (
         Variant(
             _CONFUSION,
@@ -209,7 +209,7 @@ def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
 
 
 def board_totals_warning(systems: Systems, spec: StatisticSpec) -> DataWarning | None:
-    """Warn about the first pair of a board's systems of which one has the larger totals, if there is one."""
+    """Warn about the first pair of a board's systems in which one has the larger totals, if any."""
     columns = cast("Mapping[str, Mapping[str, Column]]", systems.columns)
     names = _out_of(set(next(iter(columns.values()))), spec)
     if names is None:

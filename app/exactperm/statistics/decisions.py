@@ -1,4 +1,4 @@
-"""Exact decisions on the states that double precision leaves open, each made once and within an allowance of work.
+"""Exact decisions about the states that double precision leaves open, each made once, within an allowance of work.
 
 Integers for a rational formula; balls of 256, then 4096 bits otherwise. Two irrational values that agree to 4096 bits
 count as tied; where the allowance runs out first, the test is refused.
@@ -94,7 +94,7 @@ class Decisions:
     def of_few(self, sums: Sequence[Integers]) -> NDArray[np.bool_] | None:
         """Decide where the k `sums` broadcast against each other, in int64; None where that is impossible.
 
-        No filter in double precision comes first: this costs no more than one, and so nothing of the allowance.
+        No filter in double precision precedes it, because this costs no more, and so uses no allowance.
         """
         if not isinstance(self.target, Fraction):
             return None
@@ -246,7 +246,7 @@ def settled(
         return gap > margin, gap < -margin
 
 
-# Values that no double holds: refused, never infinite or a wrong number
+# Values beyond doubles, which are refused, never infinite or wrong
 
 
 # Beyond this a difference, a mean or a spread of values would overflow.

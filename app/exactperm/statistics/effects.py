@@ -104,7 +104,7 @@ def require_same_length(first: int, second: int, pointer: str, names: tuple[str,
 
 
 def clustered(values: Exact, pairing: Pairing) -> Exact:
-    """Sum the effects within each cluster; return them unchanged when every item swaps by itself."""
+    """Sum the effects within each cluster; return them unchanged when every item swaps alone."""
     if pairing.clusters is None or pairing.n_clusters is None:
         return values
     require_same_length(len(values), len(pairing.clusters), "/clusters", ("The data", "clusters"))
@@ -112,7 +112,7 @@ def clustered(values: Exact, pairing: Pairing) -> Exact:
 
 
 def single_items(pairing: Pairing) -> bool:
-    """Return whether every item swaps by itself: there are no clusters, or none of more than one item."""
+    """Return whether every item swaps alone: there are no clusters, or none of more than one item."""
     return pairing.clusters is None or len(pairing.clusters) == pairing.n_clusters
 
 
@@ -146,12 +146,12 @@ class Joint:
 # Room for the sum of effects in int64 (see engine.lattice.MAX_TOTAL).
 _BITS = 59
 MAX_INTEGER = 2**59
-# Up to this many items any double is taken exactly, as a Python integer; decimals always are, unless more items than
-# this span more places than these.
+# Up to MAX_WIDE_ITEMS items, doubles are exact Python integers, and decimals up to a span of _ALL_PLACES places; with
+# more items, only decimals are, up to _MANY_PLACES.
 MAX_WIDE_ITEMS = 10_000
 _MANY_PLACES = 60
 _ALL_PLACES = 1_000
-# With more items than Python integers serve, each number has at most this many digits of some forty bits.
+# With more items than Python integers can serve, a number has at most this many digits of some forty bits.
 _MOST_DIGITS = 4
 # 1e300: larger numbers may have sums beyond all doubles.
 _LARGEST_EXPONENT = 996
@@ -339,7 +339,7 @@ WEIGHTED = ("mean_difference", "sum_difference")
 MAX_BITS = 2_000
 # Shares of a shift are integers up to this sum, which leaves room for those of intervals.
 MAX_SHARES = 1 << 40
-# Doubles with more digits than decimals have are over a power of two, larger than decimals leave.
+# Doubles with more digits than decimals have a larger power of two as the denominator.
 _LONGEST = 1 << 20
 _WRITTEN = re.compile(
     r"[0-9]{1,30}(\.[0-9]{1,30})?(e[+-]?[0-9]{1,3})?|[0-9]{1,30}/[0-9]{1,30}", re.IGNORECASE
@@ -439,7 +439,7 @@ def common_unit(units: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
 
 
 def weights_warning(weights: Weights) -> DataWarning | None:
-    """Warn about weights that look like fractions printed as doubles: sums that should tie then do not."""
+    """Warn about weights that look like fractions printed as doubles, whose sums do not tie as they should."""
     below = weights.unit.denominator
     if below <= _LONGEST or below & (below - 1):
         return None
@@ -460,7 +460,7 @@ def require_unweighted(name: str) -> NoReturn:
 
 
 def times(factors: Whole | int, column: Whole) -> Whole:
-    """Return factors * column, in 64 bits where the sizes of all products add up to little enough for a test."""
+    """Return factors * column, int64 where the sum of the products' sizes is small enough for a test."""
     largest = factors if isinstance(factors, int) else max(factors.tolist(), default=0)
     narrow = column.dtype != object and (isinstance(factors, int) or factors.dtype != object)
     if narrow and largest * exact_total(np.abs(column)) < MAX_INTEGER:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..engine.lattice import EXACT_DOUBLE, Integers, Reals
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 
-# Double precision, with a rigorous bound on the error. The bounds are what makes a float filter exact: a comparison that the
-# bound does not settle is left to exact values. Standard model of floating point (Higham 2002, Accuracy and Stability, section
-# 2.2), with 2**-52 where 2**-53 would do, which covers the rounding of the bounds themselves.
+# Double precision, with a rigorous bound on the error. The bounds make a float filter exact: a comparison that they do
+# not settle is left to exact values. The standard model of floating point (Higham 2002, Accuracy and Stability, section
+# 2.2), with 2**-52 in place of 2**-53 to cover the rounding of the bounds.
 
 
 _U = 2.0**-52
@@ -194,7 +194,7 @@ def _call_approximated(node: Call, arguments: list[Approximation]) -> Approximat
 
 
 def _root(x: Reals, e: Reals, undefined: NDArray[np.bool_] | None) -> Approximation:
-    """Return sqrt(x); within the error of zero it may be undefined or anything up to sqrt(x + e)."""
+    """Return sqrt(x), which near zero may be undefined or anything up to sqrt(x + e), e the error of x."""
     impossible = x + e < 0.0
     value = np.sqrt(np.maximum(x, 0.0))
     unknown = (x <= e) & (e > 0.0)
@@ -203,10 +203,10 @@ def _root(x: Reals, e: Reals, undefined: NDArray[np.bool_] | None) -> Approximat
     return Approximation(value, error, _either(undefined, impossible))
 
 
-# Exact values: fractions by the million in integer arrays, balls where the formula is irrational. `ratios` cross-multiplies
-# without ever reducing, in int64 when a bound on every intermediate result fits and in Python integers when not. `value_at` is one
-# state at a time: a Fraction wherever no sqrt, log or exp is in the way, else a ball of python-flint's arb at the working precision
-# (Johansson 2017, Arb).
+# Exact values: fractions by the million in integer arrays, balls where the formula is irrational. `ratios`
+# cross-multiplies without reducing, in int64 if a bound on every intermediate result fits and else in Python integers.
+# `value_at` takes one state at a time: a Fraction wherever there is no sqrt, log or exp, else a ball of python-flint's
+# arb at the working precision (Johansson 2017, Arb).
 
 
 Exact = Fraction | flint.arb
@@ -392,12 +392,12 @@ def _applied(operation: Callable[[Any, Any], Any], left: Exact, right: Exact) ->
 
 
 def magnitude(value: Exact) -> Exact:
-    """|value|."""
+    """Return |value|."""
     return abs(value) if isinstance(value, Fraction) else value.__abs__()
 
 
 def minus(left: Exact, right: Exact) -> Exact:
-    """left - right."""
+    """Return left - right."""
     return _applied(operator.sub, left, right)
 
 
@@ -443,7 +443,7 @@ def _exponential(value: Exact) -> Exact:
         return Fraction(1)
     power: flint.arb = ball(value).exp()
     if not power.is_finite():
-        raise UnresolvedError  # its exponent needs more bits than there are
+        raise UnresolvedError  # its exponent needs too many bits
     return power
 
 

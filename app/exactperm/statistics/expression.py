@@ -1,4 +1,4 @@
-"""Expressions as people write them, parsed by recursive descent into a `formula` tree; nothing is evaluated.
+"""Expressions, parsed by recursive descent into a `formula` tree; nothing is evaluated.
 
 sum = term {("+" | "-") term}; term = factor {("*" | "/") factor}; factor = {"+" | "-"} atom;
 atom = number | name | "(" sum ")" | function "(" sum {"," sum} ")".

@@ -1,4 +1,4 @@
-"""Formulas over sums: the trees in normal form to which expressions and named statistics are parsed.
+"""Formulas over sums: trees in normal form, from expressions and named statistics.
 
 Any part that is linear in the sums is folded into one `Linear` node with integer coefficients, so that additive
 statistics are recognised (`as_linear`), and a ratio of linear forms is one `Quotient` of two exact integers. Division:
@@ -45,7 +45,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """left * right."""
+    """Return left * right."""
 
     left: Node
     right: Node
@@ -71,23 +71,23 @@ Node = Linear | Sum | Product | Quotient | Call
 
 
 def number(value: Fraction | int) -> Linear:
-    """A constant."""
+    """Return a constant."""
     fraction = Fraction(value)
     return Linear((), fraction.numerator, fraction.denominator)
 
 
 def variable(index: int) -> Linear:
-    """The sum x_index."""
+    """Return the sum x_index."""
     return Linear(((index, 1),))
 
 
 def scale_variable(index: int, unit: Fraction) -> Linear:
-    """unit * x_index."""
+    """Return unit * x_index."""
     return linear([(index, unit)], Fraction(0))
 
 
 def linear(coefficients: Iterable[tuple[int, Fraction]], constant: Fraction) -> Linear:
-    """sum of coefficient * x_index + constant, in lowest terms; indices may repeat."""
+    """Return the sum of coefficient * x_index + constant, in lowest terms; indices may repeat."""
     gathered: dict[int, Fraction] = {}
     for index, coefficient in coefficients:
         gathered[index] = gathered[index] + coefficient if index in gathered else coefficient
@@ -114,7 +114,7 @@ def add(*parts: Node) -> Node:
 
 
 def _collected(parts: Sequence[Node]) -> list[Node]:
-    """Collect like terms. Terms that cancel stay, times 0: they may be undefined somewhere."""
+    """Collect like terms. Terms that cancel stay with factor 0, because they may be undefined somewhere."""
     factors: dict[Node, Fraction] = {}
     alone: dict[Node, Node] = {}
     for part in parts:
@@ -128,7 +128,7 @@ def _collected(parts: Sequence[Node]) -> list[Node]:
 
 
 def _split(node: Node) -> tuple[Fraction, Node]:
-    """A node as a number times another node."""
+    """Split a node into a number and another node."""
     if isinstance(node, Product):
         if isinstance(node.left, Linear) and node.left.value is not None:
             return node.left.value, node.right
@@ -141,7 +141,7 @@ def _split(node: Node) -> tuple[Fraction, Node]:
 
 
 def subtract(left: Node, right: Node) -> Node:
-    """left - right."""
+    """Return left - right."""
     return add(left, scale(right, Fraction(-1)))
 
 
@@ -174,7 +174,7 @@ def multiply(left: Node, right: Node) -> Node:
 
 
 def divide(numerator: Node, denominator: Node) -> Node:
-    """numerator / denominator; two linear forms get integer coefficients without a common factor."""
+    """Return numerator / denominator; two linear forms get integer coefficients without a common factor."""
     if isinstance(denominator, Linear):
         below = denominator.value
         if below:
@@ -277,13 +277,13 @@ def is_rational(node: Node) -> bool:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def difference_of(node: Node, arity: int) -> Node:
-    """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
+    """Return f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}), f of m sums: system U's score minus system V's."""
     parts = node.parts if isinstance(node, Sum) else (node,)
     # Part by part, so that equal systems differ by exactly 0, even in doubles.
     return add(*(subtract(part, substitute(part, lambda index: variable(index + arity))) for part in parts))
 
 
-# Whether a formula is even in each of its sums: |S|, S * S, max(S, -S), |S1| + |S2|
+# Evenness of a formula in each of its sums: |S|, S * S, max(S, -S), |S1| + |S2|
 
 
 # Arbitrary points of several magnitudes, few enough to cost nothing.

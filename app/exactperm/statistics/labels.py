@@ -1,8 +1,8 @@
 """Labels against gold: right labels, the entities of tag sequences, and labels that cannot match.
 
-`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity, E- ends one, and
-S- is one by itself; L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B-
-begins an entity (or S-, U-), a stray I- begins none, and in the last two an entity must end with E- (L-).
+`BIO` reads tags as conlleval and seqeval's default do: a stray I- begins an entity, E- ends one, and S- is one alone;
+L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B- (or S-, U-) begins an
+entity, not a stray I-, and in the last two an entity must end with E- (L-).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def as_tokens(item: Item) -> Sequence[Label]:
     return item if isinstance(item, list | tuple) else (item,)
 
 
-# Items, or tokens, that each system got right
+# Right items and right tokens
 
 
 def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
@@ -229,14 +229,14 @@ def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     return spans
 
 
-# Labels that cannot match: of another type than gold's, or written differently. Nothing is converted. `1` and `"1"` are
-# different labels, as are `yes` and `Yes`, and a system that writes them differently from gold is never right: its
-# score of 0 says nothing about the system.
+# Labels that cannot match: of another type than gold's, or written differently. Nothing is converted: `1` and `"1"` are
+# different labels, as are `yes` and `Yes`. A system that writes them differently from gold is never right, and its
+# score of 0 is meaningless.
 
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40
-# Where every label of gold occurs on at least this many items, labels are classes, not free text.
+# If every label of gold occurs on at least this many items, labels are classes, not free text.
 ITEMS_PER_CLASS = 2
 # Soft hyphen, zero-width spaces, direction marks, byte order mark.
 UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -260,7 +260,7 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
 
 
 class GoldLabels:
-    """The labels of gold, against which the labels of any number of systems are checked."""
+    """The labels of gold, to check the labels of any number of systems."""
 
     def __init__(self, gold: Sequence[Item], spec: StatisticSpec) -> None:
         self.items, self.spec = gold, spec
@@ -302,7 +302,7 @@ def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
     try:
         labels: Labels = set(items)
         sequences = any(isinstance(label, tuple) for label in labels)
-    except TypeError:  # a list cannot be in a set
+    except TypeError:  # a list is not hashable
         sequences = True
     if sequences:
         labels = set(_flat(items))

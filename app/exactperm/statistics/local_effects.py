@@ -117,7 +117,7 @@ def _is_wide(column: Whole) -> bool:
 
 
 def _have_small_sum(column: Column) -> bool:
-    """Return whether these are integers whose sizes add up to far less than the limit."""
+    """Return whether these are integers whose sizes add up to much less than the limit."""
     return column.dtype == np.int64 and largest_size(cast("Integers", column)) * len(column) < _SMALL_SUM
 
 

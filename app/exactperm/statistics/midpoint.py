@@ -1,7 +1,7 @@
 """The midpoint linearisation of a statistic of several sums: a test of one sum that approximates its test.
 
-t = h(S), and a swap of item n moves S from stay_n to swap_n. The midpoint m = (sum of stay + sum of swap) / 2 stays
-where it is under every swap, so with signs s_n (+1 as observed, -1 swapped)
+t = h(S), and a swap of item n moves S from stay_n to swap_n. No swap changes the midpoint m = (sum of stay + sum of
+swap) / 2, so with signs s_n (+1 as observed, -1 swapped)
 
     S - m = sum_n s_n (stay_n - swap_n) / 2,    h(S) = h(m) + grad h(m) . (S - m) + rest.
 
@@ -30,7 +30,7 @@ from .reduction import totals
 _BITS = 192
 # Limits of the slopes, as powers of two: beyond any double.
 _MOST_EXPONENT = 1 << 12
-# Products of effects and integer slopes stay below this, sums of them included.
+# Bound on products of effects and integer slopes, and on their sums.
 _ROOM = 1 << 61
 
 
@@ -49,7 +49,7 @@ class Linearisation:
 
 @dataclass(frozen=True, slots=True)
 class RoundedLine:
-    """The linear part in integers: each vector v moves it by `unit` times its integer in `effects`, shape (U,)."""
+    """The linear part in integers: each vector v changes it by `unit` times its integer in `effects`, shape (U,)."""
 
     unit: Fraction
     effects: Integers
@@ -80,7 +80,7 @@ def rounded_line(
     """Return slope . v for each of the `vectors`, shape (U, m), that occur `counts` times, rounded to a lattice.
 
     Its step is such that the sum of signs times effects has a standard deviation of `spread` to twice as many steps.
-    None where all are zero. In integers throughout, so that every machine rounds alike.
+    None where all are zero. All in integers, so that every machine rounds alike.
     """
     if not vectors.size:
         return None
@@ -138,14 +138,13 @@ def _dyadic(number: flint.arb | None) -> Fraction:
 _U = 2.0**-52
 # Rows at a time.
 _ROWS = 1 << 16
-# The covariances of more forms than this take long: their squares are then bounded one by one.
+# With more forms the covariances take long, so their squares are bounded one by one.
 _MOST_FORMS = 96
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The covariance of s, shape (k, k), in doubles, with error (1 +- `rounding`) deviation_i deviation_j of each entry
-    at most.
+    """The covariance of s, shape (k, k), in doubles, with errors of at most `rounding` deviation_i deviation_j.
 
     `most` is the largest |s_i| under any swaps, rounded up.
     """
@@ -214,7 +213,7 @@ class Reaches:
 
     @property
     def log_odds(self) -> float:
-        """Of each event."""
+        """The logarithm of the odds of each event."""
         return self._log_odds
 
     @property
@@ -283,7 +282,7 @@ class Reaches:
         summed.
         """
         shares, rests, off = strip.parts(forms)
-        # Of the sum of share (rest . s), and what its coefficients were rounded by.
+        # The deviation of the sum of share (rest . s), and the rounding of its coefficients.
         lost = _U * (len(forms) + 2) * (np.abs(shares) @ np.abs(rests))
         crossed = self._factor * self._deviation(shares @ rests) + float(lost @ self.spread.most)
         known = float(shares @ shares) * strip.most**2

@@ -49,16 +49,16 @@ METRICS: Mapping[str, Metric] = {
     "ter": Metric("TER", "Edits to the reference over its length; less is better."),
     "f1": Metric("F1", "The harmonic mean of precision and recall."),
     "map": Metric("MAP", "The mean of average precision over the queries."),
-    "recip_rank": Metric("MRR", "The mean of one over the rank of the first relevant document."),
-    "Rprec": Metric("R-precision", "Precision at as many documents as are relevant."),
-    "ndcg": Metric("nDCG", "Gain of the whole ranking, less the further down, over the best possible."),
-    **_at("ndcg_cut", "nDCG", "Gain of the first documents, less the further down, over the best possible."),
+    "recip_rank": Metric("MRR", "The mean reciprocal rank of the first relevant document."),
+    "Rprec": Metric("R-precision", "Precision at the number of relevant documents."),
+    "ndcg": Metric("nDCG", "Gain of the whole ranking, discounted by rank, over the best possible."),
+    **_at("ndcg_cut", "nDCG", "Gain of the first documents, discounted by rank, over the best possible."),
     **_at("P", "P", "The share of the first documents that are relevant."),
     **_at("recall", "R", "The share of the relevant documents that are among the first."),
     **_at("map_cut", "MAP", "The mean of average precision at a cutoff."),
     **_at("success", "Success", "The share of queries with a relevant document among the first.", (1, 5, 10)),
 }
-# Each of these has a whole-sentence metric as well.
+# Metrics that also exist by whole sentences.
 _OF_WORDS = ("upos", "xpos", "lemma", "uas", "las", "las_full")
 
 
@@ -129,7 +129,7 @@ def metric_title(statistic: str, metric: str | None, say: Say) -> str:
 
 
 def measured(statistic: str, metric: str | None, say: Say) -> str:
-    """Return the quantity of which a difference is taken.
+    """Return the name of the quantity whose difference is tested.
 
     >>> measured("mean_difference", "ndcg_cut_10", str), measured("mean_difference", None, str)
     ('nDCG@10', 'mean score')
@@ -142,14 +142,14 @@ def measured(statistic: str, metric: str | None, say: Say) -> str:
 
 
 def direction(higher_is_better: bool | None) -> str:
-    """Say which direction is better; empty where that is not known."""
+    """Say which direction is better; empty where unknown."""
     if higher_is_better is None:
         return ""
     return "higher is better" if higher_is_better else "lower is better"
 
 
 def directed(name: str, higher_is_better: bool | None) -> str:
-    """Return a metric's name with its direction, where that is known: WER (lower is better)."""
+    """Return a metric's name with its direction where known: WER (lower is better)."""
     better = direction(higher_is_better)
     return f"{name} ({better})" if better else name
 
@@ -179,7 +179,7 @@ HIGHER = _words(
     xcomet xpos
     """
 )
-# Higher is better only with words of COUNTING: prompt_sensitivity and length correlation are something else.
+# Higher is better only with words of COUNTING; prompt_sensitivity and length correlation differ.
 CAUTIOUS = _words("corr corrcoef correlation sensitivity")
 # Less time is better; with another such metric these words are its unit.
 TIME_UNITS = _words(
@@ -300,7 +300,7 @@ def says_nothing(name: str) -> bool:
 def of_name(name: str) -> bool | None:
     """Return whether more of the metric of this name is better; None where the name does not determine it.
 
-    It does only if every word is known, and all its metrics agree.
+    Every word must be known, and all its metrics must agree.
 
     >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("attack_success_rate")
     (False, True, True, None)

@@ -1,4 +1,4 @@
-"""Data of two systems, or of K: values on the same items, before any statistic is chosen."""
+"""Data of two or more systems on the same items, before any statistic is chosen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Item = Label | Sequence[Label]
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The slices that each item is in: `names` by code point, and of each item the codes of its slices, none of some."""
+    """The slices of each item: `names` by code point, and for each item the codes of its slices, possibly none."""
 
     names: tuple[str, ...]
     codes: Repeated
@@ -35,11 +35,11 @@ class Slices:
 class Pairing:
     """How items were matched, and which of them swap together.
 
-    `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None when every item swaps by
-    itself. `matched`, `only_u` and `only_v` count ids when the pairing was by id. `largest` is the length of the
-    largest column before items were left out, where some may have been. `ids` are the items' ids in their order, where
-    they have any: a reference to the reader's data, never part of the test. `order` has the positions that sort the
-    items by id, where the reader has found them. `slices` are tests beside that of all items.
+    `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None when every item swaps alone.
+    `matched`, `only_u` and `only_v` count ids when the pairing was by id. `largest` is the length of the largest column
+    before items were left out, where some may have been. `ids` are the items' ids in their order, where they have any:
+    a reference to the reader's data, never part of the test. `order` has the positions that sort the items by id, where
+    the reader computed them. `slices` are tested in addition to all items.
     """
 
     clusters: NDArray[np.int64] | None = None
@@ -68,7 +68,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """k_n numbers per item, ragged allowed: `values` end to end, `lengths` shape (n,), all positive."""
+    """k_n numbers per item, possibly ragged: concatenated `values`, and `lengths` of shape (n,), all positive."""
 
     values: Column
     lengths: NDArray[np.int64]
@@ -102,7 +102,7 @@ class NamedCounts:
 class Weights:
     """The weights of the items: unit * values, positive integers without a common divisor, shape (n,).
 
-    int64, or Python integers (dtype object) where their sum outgrows that.
+    They are int64, or Python integers (dtype object) where their sum is larger.
     """
 
     unit: Fraction
@@ -131,10 +131,10 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What corrects a mean difference: people's labels of some items beside a judge's scores, or covariates of all.
+    """The correction of a mean difference: people's labels of some items next to a judge's scores, or covariates.
 
-    `columns` are the labels, or the covariates by name, of both systems. `labelled`, shape (n,), says which items people
-    judged (the others' labels are 0); None for covariates. `share` is lambda, the share of the judge's scores to use;
+    `columns` are the labels, or the covariates by name, of both systems. `labelled`, shape (n,), marks the items that
+    people judged (the others' labels are 0); None for covariates. `share` is lambda, the share of the judge's scores;
     None to choose it.
     """
 
@@ -162,9 +162,9 @@ class Scores:
 class Predictions:
     """Raw outputs and gold: an item is one label or a sequence of labels, or of statistics of pairs a number.
 
-    Numbers are arrays of shape (n,). Of statistics of pairs, `groups` are codes 0.. in order of first appearance, shape
-    (n,): only pairs of one group count; `event`, shape (n,), says which gold times are those of events, and not of
-    censoring. Both None where there are none.
+    Numbers are arrays of shape (n,). For statistics of pairs, `groups` are codes 0.. in order of first appearance,
+    shape (n,): only pairs of one group count; `event`, shape (n,), marks the gold times of events, not of censoring.
+    Both are None where there are none.
     """
 
     gold: Sequence[Item]
@@ -186,7 +186,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Text segments of two systems (machine translation), and of every item its one or more references.
+    """Text segments of two systems (machine translation), and the references of every item, at least one.
 
     `references[n]` holds the references of item n, whose number may differ from item to item.
     """
@@ -224,7 +224,7 @@ def kind_of(data: Paired) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class DataWarning:
-    """A sign of a mistake in valid data: a code, a sentence, and the pointer to the data.
+    """A sign of a mistake in valid data: a code, a sentence, and a pointer to the data.
 
     `undecidable` means that no gate should decide by such data; an ordinary test is answered with a warning.
     """

@@ -31,7 +31,7 @@ def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
     """Return numerator and denominator at one state, shape (k,), not in lowest terms; a denominator of 0 means
     undefined.
 
-    The same as `evaluation.ratios` for a single row, without arrays. A denominator other than 0 is positive.
+    This is `evaluation.ratios` for a single row, without arrays. A denominator other than 0 is positive.
     """
     if isinstance(node, Linear):
         return node.constant + sum(
@@ -158,26 +158,26 @@ class Formula(Quantity):
 # on an ordinary core with CPython 3.11, NumPy 2 and python-flint 0.8.
 
 
-# Bits of the balls in which irrational values are compared, one after the other until one decides.
+# Bits of the balls that compare irrational values, tried in turn until one decides.
 PRECISIONS = (256, 4096)
-# The number of cached costs: the price and the decisions of a test need the same.
+# The number of cached costs, which the price and the decisions of a test share.
 _CACHE_SIZE = 8
 # Numerators and denominators of more digits than some 5,000 take milliseconds for each state, and no double holds a
 # thirteenth of them: such a statistic is surely a mistake.
 MAX_BITS = 1 << 14
 INT64_BITS = 61
 
-# For any formula, for each of its nodes and terms, for those that no longer fit the cache, and for functions.
+# For a formula, for each of its nodes and terms, for those beyond the cache, and for functions.
 _FILTER, _FILTER_NODE, _FILTER_BEYOND, _FILTER_FUNCTION = 8.0, 2.0, 4.0, 6.0
 _CACHED = 40
 _CALL_NODE = 15_000.0
 _OBJECT = 60.0
 _DIGIT_BITS, _DIGIT_NS, _KARATSUBA = 30, 0.9, 70
 _GCD_NS = 0.4
-# Bounds on sizes are seldom reached: the share of the bound that integers really need.
+# Integers seldom reach the bounds on their sizes; this is the share they need.
 _USUAL = 0.4
 _FRACTION = 800.0
-# Of one node of a ball formula, and of an exponential or logarithm of something long or short, at each of PRECISIONS.
+# Of a node of a ball formula, and of an exponential or logarithm of a long or short argument, at each of PRECISIONS.
 _BALL_NODE = (1_400.0, 2_400.0)
 _TRANSCENDENTAL = (800.0, 45_000.0)
 _TRANSCENDENTAL_OF_SHORT = (1_000.0, 9_000.0)
@@ -188,10 +188,10 @@ _STATE = 3_500.0
 
 @dataclass(frozen=True, slots=True)
 class StateCost:
-    """Nanoseconds for one state; `call` for one call of the filter, of however few states.
+    """Nanoseconds for a state; `call` for a call of the filter, even of few states.
 
-    `filter` in double precision; `exact` where that does not tell and values are fractions (None when they are not);
-    `balls` at each of `PRECISIONS` where values are not fractions (empty when they are).
+    `filter` is in double precision; `exact` where that does not decide and values are fractions (None when they are
+    not); `balls` at each of `PRECISIONS` where values are not fractions (empty when they are).
     """
 
     filter: float
@@ -207,7 +207,7 @@ class StateCost:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """Bits of numerator and denominator, the most bits of anything on the way, and the integer work so far."""
+    """Bits of numerator and denominator, the most bits of an intermediate result, and the integer work so far."""
 
     numerator: int
     denominator: int

@@ -1,4 +1,4 @@
-"""From data and a statistic to the problem to solve, and the mean of a statistic over several data sets."""
+"""The reduction of data and a statistic to a problem, and the mean of a statistic over several data sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Problem = Additive | Joint | Quantiles | Correlation
 
 Reducer = Callable[[Any, StatisticSpec], Problem]
 
-# All reducers are imported at once: a wrong name fails at startup and not at a request.
+# All reducers are imported at once, so that a wrong name fails at startup and not at a request.
 _REDUCERS: Mapping[str, Reducer] = {
     entry.reducer: resolve_name(f"{__package__}.{entry.reducer}") for entry in ENTRIES
 }
@@ -43,8 +43,8 @@ def reduce(data: Paired, spec: StatisticSpec) -> Problem:
     return _REDUCERS[entry.reducer](data, spec)
 
 
-# Macro averages: t = (t_1 + ... + t_D) / D, and every unit of every data set swaps by itself. For additive statistics
-# this is one sum of weighted effects; for functions of several sums it is a function of the sums of all data sets.
+# Macro averages: t = (t_1 + ... + t_D) / D, and every unit of every data set swaps alone. For additive statistics this
+# is one sum of weighted effects; for functions of several sums it is a function of the sums of all data sets.
 
 
 Score = Fraction | float
@@ -130,7 +130,7 @@ def _shares(problems: Sequence[Additive]) -> Integers | None:
         return None
     sizes = [_sizes(problem) for problem in problems]
     _, factors = common_unit([Fraction(1, exact_total(own)) for own in sizes])
-    # Every data set has as large a share as the first.
+    # All data sets have equal shares.
     if len(problems) * factors[0] * exact_total(sizes[0]) >= MAX_SHARES:
         return None
     return np.concatenate([factor * own for factor, own in zip(factors, sizes, strict=True)])

@@ -1,4 +1,4 @@
-"""From a formula and integer columns to the problem, additive where the formula is linear."""
+"""The reduction of a formula and integer columns to a problem, additive where the formula is linear."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .sum_function import FunctionOf
 Score = Fraction | float
 # The number of cached folded formulas.
 _CACHE_SIZE = 32
-# Python adds this many integers as quickly as NumPy, and exactly.
+# Up to this many integers, Python adds as quickly as NumPy, and exactly.
 _FEW = 256
 
 
@@ -55,7 +55,7 @@ def difference_of_scores(
         folded = _with_constant_forms(folded, moves, totals_u)
         effects = _line(folded, moves)
         if effects is not None and not effects.any():
-            # No swap changes the score, though counts differ: as a function of sums its units are counted by these.
+            # No swap changes the score, though counts differ; these counts define its units.
             effects = None
     if effects is not None:
         unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
@@ -157,7 +157,7 @@ def _all_right(node: Node, columns: tuple[Integers, Integers], sizes: Integers |
     above, below = node.numerator, node.denominator
     if above.constant or not isinstance(below, Linear) or (sizes != sizes[0]).any():
         return None
-    # Numerator and denominator in the same parts: n / N against d / D is n D against d N.
+    # Numerator and denominator in common parts: n / N versus d / D is n D versus d N.
     whole = int(sizes[0]) * above.divisor
     for column in columns:
         values = _line(above, column)
@@ -197,7 +197,7 @@ def totals(counts: Integers) -> list[int]:
 
 
 def _largest(counts: Integers) -> int:
-    # Python integers: |-2**63| has no int64.
+    # Python integers, because |-2**63| does not fit int64.
     return max(-int(counts.min()), int(counts.max()))
 
 
@@ -221,14 +221,14 @@ def observed_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
     return value if isinstance(value, Fraction) else nearest(quantity, row) or 0.0
 
 
-# A formula rewritten over its linear forms instead of the original sums: F1 of tp, fp and fn depends on tp and 2 tp +
-# fp + fn alone, so that its state moves on a lattice of rank two and not three. It is rewritten where its forms span
-# less than its sums do.
+# A formula rewritten over its linear forms instead of the original sums: F1 of tp, fp and fn depends only on tp and 2
+# tp + fp + fn, so its state moves on a lattice of rank two instead of three. A formula is rewritten where its forms
+# span less than its sums.
 
 
 # The integer coefficients of a form, in lowest terms, the first of them positive.
 Terms = tuple[tuple[int, int], ...]
-# A formula of more forms is left as it is: it is a sum over many classes, and its forms are its sums.
+# A formula of more forms is left alone: it is a sum over many classes, and its forms are its sums.
 _MAX_FORMS = 64
 # The number of cached rewritten formulas.
 _REWRITTEN_CACHE_SIZE = 32

@@ -25,14 +25,14 @@ from .reduction import totals
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """sum of weight (form . s)**2 + constant, by the numbers of the forms; nothing is negative."""
+    """The bound sum of weight (form . s)**2 + constant, by the indices of the forms; nothing is negative."""
 
     squares: Mapping[int, float] = field(default_factory=dict)
     constant: float = 0.0
 
     @property
     def nothing(self) -> bool:
-        """Whether it is zero."""
+        """Whether the bound is zero."""
         return not self.squares and self.constant == 0.0
 
     def times(self, factor: float) -> Bound:
@@ -56,7 +56,7 @@ NOTHING = Bound()
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """See the module; `slope` is l, shape (k,), known as `index`, and |l . s| is at most `reach`."""
+    """A part of the formula (see the module); `slope` is l, shape (k,), with index `index`, and |l . s| <= `reach`."""
 
     middle: float
     slope: Reals
@@ -68,7 +68,7 @@ class Part:
 
     @property
     def constant(self) -> bool:
-        """Whether nothing moves it."""
+        """Whether no swap changes it."""
         return self.reach == 0.0 and self.rest.nothing
 
 
@@ -137,12 +137,12 @@ def _chrf(score: Chrf, middle: Sequence[int]) -> Node | None:
     return formula.divide(formula.number(100 * (1 + factor) * mean), below)
 
 
-# Arithmetic of even and odd parts: what an operation makes of the bounds of a `Part`
+# Arithmetic of even and odd parts: the bounds of a `Part` after an operation
 
 
 # Eight roundings of a number.
 _ROUNDED = 8.0 * 2.0**-52
-# A denominator keeps at least this share of its size: then rounding of the bounds is negligible, and the bounds are of use.
+# A denominator keeps at least this share of its size, so that rounding of the bounds is negligible and they are useful.
 _LEAST_DENOMINATOR = 1e-3
 
 
@@ -186,7 +186,7 @@ class Arithmetic:
         )
 
     def multiply(self, x: Part, y: Part) -> Part:
-        """x * y."""
+        """Return x * y."""
         for one, other in ((x, y), (y, x)):
             if one.constant:
                 return self._constant_times(one, other)
@@ -214,7 +214,7 @@ class Arithmetic:
         return replace(scaled, even=even, rest=scaled.rest.plus(Bound({}, off * self._odd(other))))
 
     def divide(self, x: Part, y: Part) -> Part:
-        """x / y."""
+        """Return x / y."""
         a, most_x, most_y, far = abs(y.middle), self._odd(x), self._odd(y), self._top(y.even)
         if not a - far - most_y > _LEAST_DENOMINATOR * a:
             raise UnboundedError
@@ -243,7 +243,7 @@ class Arithmetic:
         return self._part(ratio, slope, sizes, even, zeta, rest, rounded=abs(ratio))
 
     def exp(self, x: Part) -> Part:
-        """exp(x)."""
+        """Return exp(x)."""
         most, far = self._odd(x), self._top(x.even)
         if most + far > 20.0 or abs(x.middle) > 500.0:
             raise UnboundedError
@@ -260,7 +260,7 @@ class Arithmetic:
         return self._part(value, slope, np.abs(slope), even, relative, rest, rounded=4.0 * value)
 
     def log(self, x: Part) -> Part:
-        """log(x)."""
+        """Return log(x)."""
         a, most, far = x.middle, self._odd(x), self._top(x.even)
         least = a - far
         if not least - most > _LEAST_DENOMINATOR * a or not a > 0.0:
@@ -278,14 +278,14 @@ class Arithmetic:
         return self._part(value, slope, np.abs(slope), even, relative, rest, rounded=4.0 * abs(value) + 1.0)
 
     def size(self, x: Part) -> Part:
-        """|x|."""
+        """Return |x|."""
         sign = self._sign(x)
         if sign:
             return self.scale(x, sign)
         return self.add([x, self.scale(self._below_zero(x), -2.0)])
 
     def least(self, x: Part, y: Part) -> Part:
-        """min(x, y) = y + min(0, x - y)."""
+        """Return min(x, y) = y + min(0, x - y)."""
         difference = self.add([x, self.scale(y, -1.0)])
         sign = self._sign(difference)
         if sign:
@@ -343,7 +343,7 @@ class Arithmetic:
         return x.relative.times(x.reach).plus(x.rest)
 
     def _odd(self, x: Part) -> float:
-        """Of |D|."""
+        """Return the bound of |D|."""
         return x.reach * (1.0 + self._top(x.relative)) + self._top(x.rest)
 
     def _square(self, x: Part, most: float) -> Bound:
@@ -366,17 +366,17 @@ class Arithmetic:
 # The bounds of a problem
 
 
-# Covariances of more sums, or of so many units, take long (additions), and so do longer formulas.
+# Covariances of more sums or units (in additions) take too long, and so do longer formulas.
 MOST_SUMS, _MOST_ADDED, _MOST_NODES = 128, 400_000_000, 512
-# All roundings of the bounds together, denominators keeping a thousandth of their size.
+# All roundings of the bounds together, if denominators keep a thousandth of their size.
 _WIDER = 1.0 + 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """|t / 2 - slope . s| <= relative |slope . s| + absolute, but for a probability of exp(log_outside).
+    """|t / 2 - slope . s| <= relative |slope . s| + absolute, except with probability exp(log_outside).
 
-    Under these bounds the statistic has a value. `reaches` goes on counting events; `nodes` are those of the formula.
+    Under these bounds the statistic has a value. `reaches` counts the events; `nodes` are those of the formula.
     """
 
     slope: Reals
@@ -394,7 +394,7 @@ class Midpoint:
     twice: tuple[int, ...]
     differences: Integers
     spread: Spread
-    # Of the formula's linear forms, by identity, for all bounds that are tried.
+    # The linear forms of the formula, by identity, for all bounds to try.
     lines: dict[int, tuple[float, Reals]] = field(default_factory=dict)
 
     def remainder(self, log_odds: float, strip: Strip | None = None) -> Remainder | None:
@@ -440,7 +440,7 @@ class _Walk:
         self, arithmetic: Arithmetic, twice: Sequence[int], lines: dict[int, tuple[float, Reals]]
     ) -> None:
         self._do, self._twice, self._lines = arithmetic, twice, lines
-        # By identity: hashing a node walks the whole tree under it.
+        # By identity, because hashing a node walks the whole tree under it.
         self._known: dict[int, Part] = {}
 
     @property

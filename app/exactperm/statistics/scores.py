@@ -1,4 +1,4 @@
-"""One score or mean per item and system: differences of means, sums, medians and quantiles, the sign test, signed ranks."""
+"""Statistics of one score or mean per item: differences of means, sums, medians and quantiles, signs, signed ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .effects import (
 from .labels import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 
-# The scores of a right item; a wrong one scores 0.
+# The possible scores of a right item; a wrong one scores 0.
 _RIGHT = (Fraction(1), Fraction(100))
 
 
@@ -82,7 +82,7 @@ def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive
         shares = clustered(weights.values, pairing)
         sizes = np.asarray(shares, dtype=np.int64) if exact_total(shares) < MAX_SHARES else None
         most = max(shares.tolist(), default=1)
-    # Two columns, each off by half of what a difference is.
+    # Each of the two columns has half the error of a difference.
     unit, (stay,), rounding = effects_on(base, clustered(effects, pairing), error=lattice.error * most)
     return Additive(
         name=spec.name,
@@ -110,7 +110,7 @@ def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> 
         return None
     for right in _RIGHT:
         score = right / unit
-        # Integers are compared with an integer: with a fraction, NumPy would compare one by one.
+        # Compare integers with an integer, because NumPy compares fractions one by one.
         steps = score.numerator if score.denominator == 1 else 0
         if all(bool(((column == 0) | (column == steps)).all()) for column in columns):
             return score * base * len(columns[0])
@@ -142,7 +142,7 @@ def doubled_midranks(values: Whole | Reals) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class PairedBinary:
-    """The numbers of `items` that only U, and only V, got right; the rest are both or neither.
+    """The numbers of `items` on which only U, and only V, is right; on the rest both or neither are.
 
     `all_right` is the statistic if U were right on all of them and V on none: 1, or `items` for a sum.
     """
@@ -191,8 +191,8 @@ def _is_binary(column: Column) -> bool:
 class Quantiles:
     """t = Q(U) - Q(V), Q = (1 - share) x_(place) + share x_(place + 1), the items of a cluster swapped together.
 
-    `u` and `v`, shape (N,), are in `unit`; `place` counts from 1; `codes`, shape (N,), are clusters, None where every item
-    swaps by itself. `samples` as in `Additive`.
+    `u` and `v`, shape (N,), are in `unit`; `place` counts from 1; `codes`, shape (N,), are clusters, None where every
+    item swaps alone. `samples` as in `Additive`.
     """
 
     name: str

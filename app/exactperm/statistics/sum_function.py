@@ -1,4 +1,4 @@
-"""`FunctionOf` a vector of sums: the values of the statistic, and which states are as extreme as the observed one.
+"""Functions of a vector of sums: the statistic's values, and which states are as extreme as the observed one.
 
 Comparisons are decided in double precision where the error bound settles them, else exactly (see `decisions`). A state
 where the formula is undefined (x/0 for x other than 0, the logarithm of zero) counts as extreme on every side, so that
@@ -38,10 +38,10 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Nanoseconds for one state; 0 where every state has the same value.
+    """Nanoseconds for a state; 0 where every state has the same value.
 
-    `call_ns` for a call, of however few states; `filter_ns` in double precision; `open_ns` the exact decisions, for
-    the share of states expected to need one; `value_ns` the statistic's value; `worst_ns` the most that an exact
+    `call_ns` is for a call, even of few states; `filter_ns` for double precision; `open_ns` for the exact decisions
+    of the expected share of states; `value_ns` for the statistic's value; `worst_ns` the most that an exact
     decision takes, where that is much.
     """
 
@@ -63,7 +63,7 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternati
     if cost.undecided == 0.0:
         return Price()
     if cost.exact is not None and cost.exact < cost.filter + 1_000.0:
-        # 64-bit integers, all at once: looking at the data would cost more than it saves.
+        # 64-bit integers, all at once: examining the data would cost more than it saves.
         return Price(cost.call, cost.filter, 0.0, cost.filter)
     states = _sample(stay, swap, max(_LEAST_STATES, int(_LOOK_NS / cost.filter)))
     decisions = Decisions(quantity, stay.sum(axis=0).tolist(), side)
@@ -226,12 +226,12 @@ def _applied(node: Call, arguments: list[Range]) -> Range:
 
 
 _U = 2.0**-52
-# States at a time: their intermediate results stay in the cache.
+# States at a time, whose intermediate results stay in the cache.
 _BLOCK = 1 << 15
-# For this few states exact values are as quick as bounds in double precision.
+# Up to this many states, exact values are as quick as bounds in double precision.
 _FEW = 1 << 12
-# Of a value that is off by more than this part of it, the exact one is looked up, as long as all take no more than this
-# time; far below it underflow is lost.
+# A value with a larger relative error is replaced by the exact one, if all take at most this time. Smaller ones may
+# underflow.
 _DIGITS, _LOST, _EXACT_NS = 2.0**-40, 1e-300, 5e7
 
 
@@ -392,7 +392,7 @@ class FunctionOf:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Decides on states, counting those without a value as extreme; caches decisions."""
+    """Decides about states, counting those without a value as extreme; caches decisions."""
 
     function: FunctionOf
     decisions: Decisions

@@ -85,7 +85,7 @@ _OUTSIDE, _FEW = 1e-16, 1 << 12
 
 
 def law(form: FiniteLaws) -> Law:
-    """The law of T where it has mass; to about 1e-15 (see `one_sum.summary`)."""
+    """Return the law of T where it has mass, to about 1e-15 (see `one_sum.summary`)."""
     if form.range <= _FEW and form.counts.sum() <= 64:
         ways, total = ways_of(form), all_ways(form)
         masses = np.array([int(number) / total for number in ways.coeffs()])

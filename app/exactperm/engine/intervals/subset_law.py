@@ -120,7 +120,7 @@ class _Cumulative:
     running: Reals
 
     def at_most(self, r: Fraction) -> float:
-        """G(r)."""
+        """Return G(r)."""
         bound = self.sizes * r.numerator // r.denominator - self.low
         inside = np.flatnonzero(bound >= 0)
         columns = np.minimum(bound[inside], self.running.shape[1] - 1)

@@ -235,9 +235,10 @@ def _window_law(form: CanonicalForm) -> Law:
 
 
 def masses_on(low: int, high: int, twice_centre: int, phi_of: Callable[[int], Spectrum]) -> Law:
-    """The law on the window from `low` to `high`, which overhang alike, from the spectrum about half of `twice_centre`.
+    """Compute the law on the window from `low` to `high`, which overhang equally, from a spectrum about `twice_centre`
+    / 2.
 
-    `phi_of(length)` is the untilted spectrum on so many points, without the frequencies that do not matter.
+    `phi_of(length)` returns the untilted spectrum on `length` points, without negligible frequencies.
     """
     points = high - low + 1
     width, keep = _cells(points)

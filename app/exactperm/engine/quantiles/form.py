@@ -29,7 +29,7 @@ class QuantileForm:
 
     @property
     def items(self) -> int:
-        """n."""
+        """n, the number of items."""
         return len(self.ranks_u)
 
     @property

@@ -133,7 +133,7 @@ class QuadrantLaw(Protocol):
         ...
 
     def price(self, at: int, below: int) -> tuple[float, float, float]:
-        """Nanoseconds of `quadrant` and of `count`, and the bytes they hold."""
+        """Predict the nanoseconds of `quadrant` and of `count`, and their bytes."""
         ...
 
     def quadrant(self, at: int, below: int) -> tuple[float, int]:

@@ -86,7 +86,7 @@ def _halves(better: Bytes, worse: Bytes) -> Pairs:
 
 
 def kendall(other: Facts, item: Facts) -> Pairs:
-    """sgn(x_i - y) sgn(g_i - g_y)."""
+    """Return sgn(x_i - y) sgn(g_i - g_y)."""
     sign = (item.rank > other.rank).view(np.int8) - (item.rank < other.rank).view(np.int8)
     return Pairs(sign, -sign)
 
