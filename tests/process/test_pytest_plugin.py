@@ -47,7 +47,7 @@ def test_several(exactperm):
     exactperm.gate([metric("one", scores(GOOD, BAD)), metric("two", scores(BAD, GOOD))])
     exactperm.gate(GOOD, BAD)
 
-def test_plugin_is_unused_without_its_fixture():
+def test_without_the_fixture():
     pass
 """
 
@@ -89,7 +89,7 @@ EXPECTED = {
     "waits": "skipped",
     "cannot_be_compared": "failure",
     "several": "failure",
-    "nothing_of_ours": "",
+    "without_the_fixture": "",
     "the_new_model_is_not_worse": "",
 }
 
