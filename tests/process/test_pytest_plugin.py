@@ -120,7 +120,7 @@ def test_a_gate_in_a_test_and_its_figures_in_the_report(tmp_path: Path) -> None:
         "exactperm.two.verdict",
     ]
     assert several["exactperm.two.verdict"] == "fail"
-    assert figures(cases["nothing_of_ours"]) == {}
+    assert figures(cases["without_the_fixture"]) == {}
 
 
 def test_a_server_decides_the_same_and_inconclusive_fails_where_it_must(

@@ -271,7 +271,7 @@ class BinaryFraction:
 
 @dataclass(frozen=True, slots=True)
 class OtherFraction:
-    """An exact probability in lowest terms whose denominator is no power of two."""
+    """An exact probability in lowest terms whose denominator is not a power of two."""
 
     numerator: Annotated[str, {"pattern": r"^\d+$"}, "A decimal string of any length."]
     denominator: Annotated[str, {"pattern": r"^\d+$"}, "A decimal string of any length."]

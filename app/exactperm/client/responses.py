@@ -295,7 +295,7 @@ def _result_or_problem(value: Any) -> Result | ProblemError:
 
 
 def _result(value: Any, permalink: str | None = None) -> Result:
-    """An answer as a result of the type that its id tells; raises UnreadableAnswer."""
+    """An answer as a result of the type shown by its id; raises UnreadableAnswer."""
     name = value.get("id") if isinstance(value, dict) else None
     kind = KINDS.get(name[:1]) if isinstance(name, str) else None
     if kind is None:
@@ -369,7 +369,7 @@ def stored_name(permalink: str, server: httpx.URL) -> str:
         except httpx.InvalidURL:
             address = permalink
         name = address.removeprefix(own)
-        # The API key is for this server: others are not asked.
+        # The API key is only sent to this server.
         if name == address:
             raise InvalidData(
                 f"{address} is not a permalink of this client's server: those begin with {own}."

@@ -1,4 +1,4 @@
-"""A planned test, of whatever kind of problem, its result, and what an answer must prove before it leaves.
+"""A planned test of any kind of problem, its result, and the proof that every answer needs.
 
 Every p-value of every kind of test goes through here. A method returns a number and how sure it is. An answer that is no
 probability, lies outside its bounds, is too uncertain to be called exact, or is smaller than the probability of the
@@ -43,7 +43,7 @@ EXACT_STEPS = 4 * math.ulp(0.0)
 
 
 SMALLEST_NORMAL = 2.0**-1022
-# Logarithms of what is nearly one may be rounded to a little above zero.
+# Logarithms of numbers near one may be rounded to slightly above zero.
 _ABOVE_ZERO = 1e-9
 
 
@@ -67,9 +67,9 @@ class Answer:
 
 
 def significant(answer: Answer, alpha: float, significance: Significance = "p") -> bool:
-    """Whether p <= alpha is certain; of an estimate, whether the estimate is. Of a mid-p-value, whether that is certain.
+    """Whether p <= alpha (or the mid-p-value) is certain; for an estimate, whether the estimate is at most alpha.
 
-    An estimate with a control variate is no valid p-value by itself, so there the whole interval must be.
+    An estimate with a control variate is not a valid p-value, so its whole interval must be.
     """
     if significance == "mid_p":
         return deciding_bounds(answer, significance)[1] <= alpha
@@ -109,7 +109,7 @@ def certified(
 
 
 def mid_p_value(answer: Answer) -> float | None:
-    """The mid-p-value of an exact answer, where its own error bound is as small as that of an exact p-value."""
+    """The mid-p-value of an exact answer, if its error bound is as small as that of an exact p-value."""
     mid = answer.mid
     if mid is None or not 0.0 <= mid.relative_error_bound <= MOST_ERROR:
         return None

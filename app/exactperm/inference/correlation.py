@@ -195,7 +195,7 @@ def _rows(problem: Correlation) -> int:
 
 
 def _nanoseconds(problem: Correlation, options: Options) -> tuple[float, float]:
-    """What one decision takes, by the shares of some swaps that sums and ties do not decide, and what one value of t takes."""
+    """The cost of one decision, by the share of some swaps that sums and ties do not decide, and the cost of one value of t."""
     values = len(problem.u) + int(problem.cells[-1])
     if problem.measure == "rho":
         full = _CELL * values
@@ -208,7 +208,7 @@ def _nanoseconds(problem: Correlation, options: Options) -> tuple[float, float]:
 
 
 def _planned_line(problem: Correlation, options: Options, budget: Budget, sampling: Cost) -> _Line | None:
-    """The linear part as a control variate; None where there is none, or its law takes long."""
+    """The linear part as a control variate; None if there is none, or its law takes too long."""
     for spread, times, seconds in _SPREADS:
         effects, _ = problem.line(spread)
         if not effects.any():

@@ -174,7 +174,7 @@ class EquivalenceTest:
         return sum(test.seconds for test in (self.above, self.below, self.beyond, self.short))
 
     def run(self) -> Outcome:
-        """The one of both tests with the larger p-value, with bounds of the larger; and what the others say."""
+        """The test with the larger p-value of both, with bounds of the larger, and the results of the others."""
         above, below = self.above.run(), self.below.run()
         larger = max(above, below, key=lambda outcome: outcome.log10_p_value)
         lows, highs = zip(above.p_value_bounds, below.p_value_bounds, strict=True)
@@ -293,7 +293,7 @@ def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked
 
 # Default power of reports; seconds that its computation may take.
 _POWER, _LONGEST_S = 0.8, 0.25
-# A least p-value that is smaller than alpha by this factor is small enough, whatever is adjusted.
+# A least p-value below alpha by this factor is small enough after any adjustment.
 _SURELY_ENOUGH = 1_000.0
 
 
@@ -443,7 +443,7 @@ class PreparedMetric:
 
     @property
     def longest_seconds(self) -> float:
-        """What they take at the most."""
+        """The highest predicted cost."""
         margin = (
             self.margin.longest_seconds - self.margin.seconds if isinstance(self.margin, AnytimeTest) else 0.0
         )
@@ -510,7 +510,7 @@ def _sensitivity(
     terms: GateTerms,
     budget: Budget,
 ) -> PlannedSensitivity | TangoSensitivity | None:
-    """What the deciding test could have found, where that is quickly said: a report of a gate says so unasked."""
+    """The sensitivity of the deciding test, if cheap; reports of gates always include it."""
     options = test.options
     problem: Problem
     power = _POWER if options.power is None else options.power
@@ -703,7 +703,7 @@ def _is_same(test: Prepared, record: TestRecord) -> bool:
 
 
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
-    """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
+    """SHA-256, in hex, of everything that determines the gate's answer: names, terms, tests, version."""
     requested = [
         [
             metric.name,
@@ -724,5 +724,5 @@ def _settings(terms: GateTerms) -> dict[str, object]:
 
 
 def _named(against: str | None) -> list[str]:
-    """Nothing where there is none, so that answers without one keep their ids."""
+    """Empty if there is none, so that answers without one keep their ids."""
     return [] if against is None else [against]

@@ -94,8 +94,7 @@ class Score:
 class Inversion:
     """Every difference that the two-sided permutation test of shifted effects does not reject.
 
-    Always two-sided, whatever alternative the test has. It contains 0 exactly when the two-sided p-value is above
-    1 - level.
+    It is two-sided for any alternative of the test. It contains 0 exactly when the two-sided p-value is above 1 - level.
     """
 
     problem: Additive

@@ -34,8 +34,8 @@ from .record import joint_items, sampled_null_record, statistic_record
 # The control variate of a sampled test: the midpoint linearisation, and the exact test of it
 
 
-# Standard deviations of the linear part in steps of its lattice, the finest first: a coarser one agrees less with t.
-# Each with what its exact test may take, as a multiple of what the samples take, and in seconds in any case.
+# Standard deviations of the linear part in steps of its lattice, the finest first, as coarser ones agree less with t. Each has the most
+# that its exact test may take, as a multiple of the samples' time, and the seconds that are always allowed.
 _SPREADS = ((1 << 16, 0.5, 0.01), (1 << 14, 0.5, 0.02), (1 << 12, 4.0, 0.1))
 
 
@@ -105,7 +105,7 @@ def with_control(sampling: Cost, control: PlannedControl) -> Cost:
 
 
 def _operations(cost: Cost, sampling: Cost) -> int:
-    """What a method costs, in operations of the sampling's rate."""
+    """The cost of a method, in operations at the rate of sampling."""
     return int(cost.seconds * 1e9 / sampling.rate)
 
 
@@ -134,7 +134,7 @@ _ROUNDS = 4
 _COMPARISONS = 4
 # How often the statistic is evaluated at least: items, observed sums, picture, decisions.
 _CALLS = 6
-# What a look at the null may take besides, or instead of, as long as the p-value.
+# The seconds for the null, besides or instead of the time of the p-value.
 _LOOK_S = 0.1
 _UNDEFINED = (
     "Under some assignments of the items the statistic has no value (it divides by zero, or takes the logarithm or the "
@@ -173,7 +173,7 @@ class JointTest:
 
     @property
     def seconds(self) -> float:
-        """Predicted time: the p-value, its fraction, and the law, without which there are no moments."""
+        """Predicted time of the p-value, its fraction, and the law, which the moments need."""
         fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
         calls = 1e-9 * _CALLS * self.price.call_ns
@@ -308,7 +308,7 @@ class JointTest:
 
     @property
     def _range_is_sought(self) -> bool:
-        """Whether all states that can be reached are looked at, where the law is sampled, or leaves out what is unlikely."""
+        """Whether all attainable states are enumerated if the law is sampled, or omits unlikely states."""
         return self.look.way in {"box", "sampled"} and planner.can_list_states(self.form)
 
     def _lattice(self) -> LatticeRecord:
@@ -355,7 +355,7 @@ class JointTest:
         return max(math.ldexp(1.0, int(mirrored) - self.form.nonzero), SMALLEST)
 
     def _undefined(self, by: Cost) -> float:
-        """At least the probability that the statistic has no value: such states are extreme, whatever the outcome."""
+        """An upper bound of the probability that the statistic has no value; such states are extreme for any outcome."""
         if not self.decide.met_undefined:
             return 0.0
         states = self.reduced.function.undefined
@@ -427,7 +427,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
 
 
 def _tries_patience(plan: Plan, options: Options) -> bool:
-    """Whether `auto` chose an exact method that takes long; a fraction that is asked for takes as long as it takes."""
+    """Whether `auto` chose a slow exact method; a requested fraction may take any time."""
     chosen = plan.chosen
     if plan.by_name or options.exact_fraction or not chosen.exact:
         return False
@@ -483,7 +483,7 @@ def _exact_seconds(form: JointForm, options: Options, chosen: Cost, price: Price
 
 
 def _smallest(problem: Joint) -> tuple[Joint, JointForm]:
-    """The problem over its linear forms, or as it is where that has the smaller grid."""
+    """The problem over its linear forms, or unchanged if that has the smaller grid."""
     try:
         reduced = in_linear_forms(problem)
         form = joint_form(reduced.stay, reduced.swap)

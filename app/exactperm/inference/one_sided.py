@@ -44,8 +44,9 @@ from .quantile import QuantileTest, quantile_test
 class Outcome(OneSidedTest):
     """The one-sided test of one metric.
 
-    `attainable_at_most` bounds the least p-value of all outcomes where `min_attainable_p` is None. `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are;
-    `waiting`: evidence is still coming in (`anytime`). `decides_from`: what the exact p-value is at least, where the bounds do not say so.
+    `attainable_at_most` bounds the least p-value of all outcomes where `min_attainable_p` is None. `equivalence` has the other tests of the
+    policy equivalent; `missing`: bounds hold for any missing outcomes; `waiting`: evidence is still coming in (`anytime`). `decides_from`:
+    what the exact p-value is at least, where the bounds do not say so.
     """
 
     attainable_at_most: float = 1.0
@@ -298,7 +299,7 @@ def _log_few_losses(net: int, items: int, share: float) -> float:
 
 
 def margin_test(prepared: Prepared, question: Question, budget: Budget) -> MarginTest:
-    """Plan the test of a margin; raises InvalidTest at /margin where there is none, and PlanTooLarge."""
+    """Plan the test of a margin; raises InvalidTest at /margin if there is no such test, and PlanTooLarge."""
     if prepared.options.test == "bootstrap":
         raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
     test = prepared.test
@@ -336,7 +337,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
     try:
         problem = shifted(test.problem, question.difference)
     except (NotShiftableError, OverflowError) as error:
-        # What is shiftable and cannot be shifted has too fine a lattice.
+        # Shiftable effects that cannot be shifted have too fine a lattice.
         raise _not_available(
             "The scores and the margin have too many digits to be summed exactly: round them"
         ) from error
@@ -368,7 +369,7 @@ def _not_available(detail: str) -> InvalidTest:
 
 # Seconds that it may take at least, and as a multiple of the test's.
 _SECONDS, _TIMES = 1.0, 1.5
-# A sampled p-value is taken for as large as it is but once in 10^12.
+# Use a bound that a sampled p-value exceeds once in 10^12.
 _UNSURE = 1e-12
 # Standard deviations of a linear part in steps.
 _STEPS = 1 << 16

@@ -1,4 +1,4 @@
-"""What a caller may choose about a test, whatever its statistic, and the identity of a request."""
+"""Options of a test with any statistic, and the identity of a request."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Sequential:
 class Options:
     """Common options of every test; the defaults are those of the HTTP contract.
 
-    `metric` is what was measured, for reports; `higher_is_better` says which system a difference favours, None where
-    that is not known: then wins and items that moved go by the larger score.
+    `metric` is the name of the metric, for reports; `higher_is_better` says which system a difference favours, None if unknown: then wins
+    and items that moved go by the larger score.
     """
 
     alternative: Alternative = "two-sided"
@@ -116,7 +116,7 @@ def _text_of_plain(*values: Any) -> str:
 
 
 def options_by_name(options: Options) -> dict[str, Any]:
-    """The options by name; what was measured and its direction only where the answer differs for them."""
+    """The options by name; metric and direction only if they affect the answer."""
     named = members(options)
     for later in ("power", "sequential"):
         if named[later] is None:

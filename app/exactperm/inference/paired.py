@@ -154,7 +154,7 @@ class Fillings:
 
 
 def solved(test: PlannedTest) -> Result:
-    """Run a test; what is not certified does not leave."""
+    """Run a test; only certified results are returned."""
     result = test.solve()
     require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
     return result
@@ -167,7 +167,7 @@ def _ends(result: Result) -> tuple[float, float]:
 
 
 def planned_fillings(data: Scores, spec: StatisticSpec, options: Options, budget: Budget) -> Fillings:
-    """Plan both tests of data in which something is missing. Raises InvalidTest where there are no bounds."""
+    """Plan both tests of data with missing outcomes. Raises InvalidTest if there are no bounds."""
     if options.test == "bootstrap":
         detail = "Missing outcomes have bounds in the permutation test: leave `test` out, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
@@ -228,7 +228,7 @@ def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
 
 
 def measured(statistic: StatisticRecord, options: Options) -> StatisticRecord:
-    """The statistic with what the options say of it."""
+    """The statistic with its options."""
     if options.metric is None and options.higher_is_better is None:
         return statistic
     return replace(statistic, metric=options.metric, higher_is_better=options.higher_is_better)
@@ -432,7 +432,7 @@ def _sequential(
 
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
-    """The test of the statistic alone: no interval, and no look at what is odd about the data."""
+    """The test of the statistic alone, without interval and warnings about the data."""
     if isinstance(data, Scores) and data.correction is not None and options.test == "bootstrap":
         detail = "A bootstrap would choose other coefficients in every resample: set test to permutation."
         raise InvalidTest.at("/test", "correction_needs_permutation", detail)
@@ -540,7 +540,7 @@ def finish(prepared: Prepared) -> TestRecord:
 
 
 def _null(prepared: Prepared, result: Result) -> NullRecord:
-    """The null distribution; of swaps its range holds what was observed, which is one of them."""
+    """The null distribution; for swaps its range includes the observed value, which is one of them."""
     problem = prepared.test.problem
     if prepared.options.test == "bootstrap":
         return result.null

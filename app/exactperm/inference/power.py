@@ -16,7 +16,7 @@ from ..engine.power.paired_binary import OutOfReachError, PairedBinary, detectab
 from ..engine.root import root
 from ..errors import InvalidTest
 
-# Designs: what is known before a test, and the power that follows
+# Designs: assumptions before a test, and the resulting power
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Question:
 
     @property
     def level(self) -> float:
-        """Bonferroni's share of alpha: what one test is made at."""
+        """Bonferroni's share of alpha, the level of one test."""
         return self.alpha / self.comparisons
 
 

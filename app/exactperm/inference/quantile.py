@@ -34,7 +34,7 @@ _SAMPLED = (
 
 @dataclass(frozen=True, slots=True)
 class QuantileTest:
-    """A difference of quantiles with its plan; `known` is what the counts of values can be."""
+    """A difference of quantiles with its plan; `known` are the possible counts of values."""
 
     options: Options
     problem: Quantiles

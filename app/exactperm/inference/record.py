@@ -146,8 +146,8 @@ def sampled_null_record(
 ) -> NullRecord:
     """The null of any statistic from its values and their probabilities (listed or sampled), shape (P,).
 
-    `min` and `max` are those of the values that have mass, which is all there is to know without a lattice.
-    `symmetric` says that it is known to be symmetric about zero, whatever was sampled or rounded.
+    `min` and `max` are those of the values with mass, as nothing else is known without a lattice. `symmetric` says that it is known to be
+    symmetric about zero, whatever was sampled or rounded.
     """
     total = float(masses.sum())
     mean = float((values * masses).sum()) / total
@@ -174,7 +174,7 @@ def sampled_null_record(
 
 
 def holding(null: NullRecord, observed: float, *, symmetric: bool) -> NullRecord:
-    """The record with a range that holds what was observed, which the swaps that were looked at may not have."""
+    """The record with a range that includes the observed value, which sampled swaps may lack."""
     values = (observed, -observed) if symmetric else (observed,)
     return replace(null, min=min(null.min, *values), max=max(null.max, *values))
 
@@ -285,7 +285,7 @@ def cliffs_delta(u: Whole, v: Whole) -> float:
 
 
 def discordant(seen: PairedBinary, level: Fraction) -> Discordant | None:
-    """The odds that an item which one system alone got right was U's; None when there is no such item.
+    """The odds that an item that only one system got right was U's; None if there is no such item.
 
     b / c for b and c such items, an interval through Clopper & Pearson's of b / (b + c).
     """
@@ -343,7 +343,7 @@ MOST = 10
 
 
 def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | None:
-    """One number per item and system, shape (N,) each, on a lattice of their own; None for anything but scores."""
+    """One number per item and system, shape (N,) each, on a common lattice; None for data other than scores."""
     if not isinstance(data, Scores):
         return None
     data = per_item(data, spec)

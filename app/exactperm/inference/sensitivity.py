@@ -1,4 +1,4 @@
-"""What a test could have found: its critical difference, and the true difference that it finds with a given probability."""
+"""Compute the sensitivity of a test: its critical difference, and the true difference that it detects with a given probability."""
 
 from __future__ import annotations
 
@@ -165,8 +165,7 @@ def _no_power(what: str) -> InvalidTest:
 
 # Beyond so many items nothing is searched.
 MOST_ITEMS = 10_000_000
-# Power of few sizes goes up and down: so many numbers below the one found are tried, again below what they find, and all below the
-# last of these.
+# The power of few sizes is not monotone: try this many numbers below a solution, again below a new one, and all below the last.
 _LOOK_BACK, _LOOKS_BACK, _FEW_SIZES, _ALL_BELOW = 24, 20, 64, 64
 # Of one size, up to so many times the number found it is tried to prove that all from there on have the power.
 _MOST_PROVEN = 4
@@ -295,7 +294,7 @@ class PilotDesign(Design):
         return 0.0 if rejects is None else rejects.level
 
     def cost(self, n: int, *, solved: bool) -> Cost:
-        """What the power of n items takes, or, `solved`, the effect that they find; raises InvalidTest."""
+        """The cost of the power of n items, or, if `solved`, of their detectable effect; raises InvalidTest."""
         laws = 1 + SEARCH * solved
         return laws_cost(self.sizes_at(n).form, self.test, laws, meets=self.most > ROUGH_LAW)
 
@@ -318,7 +317,7 @@ class PilotDesign(Design):
 
 
 def _reaching(design: PilotDesign, size: float, power: float) -> Callable[[int], bool]:
-    """Whether a number of items has the power; each is asked once."""
+    """Whether a number of items has the power; cached."""
     known: dict[int, bool] = {}
 
     def reaches(n: int) -> bool:
@@ -397,7 +396,7 @@ def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Bu
 def sensitivity_if_any(
     problem: Problem, asked: SensitivityQuestion, budget: Budget
 ) -> PlannedSensitivity | None:
-    """The same, None where there is none."""
+    """The same; None if there is none."""
     try:
         return planned_sensitivity(problem, asked, budget)
     except InvalidTest:

@@ -259,7 +259,7 @@ def reason(
     *,
     same: bool = False,
 ) -> str:
-    """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure.
+    """The reason for the metric's verdict: the p-value against alpha, the conclusion, and the procedure.
 
     `same`: no item differs.
     """
@@ -298,7 +298,7 @@ def reason(
 def slices_reason(
     terms: GateTerms, judgement: Judgement, worst: str, family: str | None, words: Words
 ) -> str:
-    """What the smallest p-value of the slices says."""
+    """The sentence on the smallest p-value of the slices."""
     named = short(worst).replace('"', "'")
     outcome = f"no slice is significantly worse than {words['baseline']}{words['by']}"
     if judgement.finding == "shown":

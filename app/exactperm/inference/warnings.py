@@ -73,7 +73,7 @@ class Dust:
 
 
 def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Planning | None) -> Dust | None:
-    """Look for dust and plan the test without it; None where there is none. `plan` makes a test of data, None plans none."""
+    """Look for dust and plan the test without it; None if there is none. `plan` makes a test of data, None plans none."""
     if not isinstance(data, Scores) or spec.parameters.get("unit") is not None:
         return None
     columns = [_values(side) for side in (data.u, data.v)]
@@ -312,7 +312,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
         ]
         advice = "request more samples to decide"
     elif answer.relative_error_bound is None:
-        return []  # an upper bound for p = 0 has a warning of its own
+        return []  # an upper bound for p = 0 has a separate warning
     elif exact:
         warnings, advice = [], "they are as close as doubles can be; choose alpha before looking at the data"
     else:

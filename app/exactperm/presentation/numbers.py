@@ -11,7 +11,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 SMALLEST_WRITTEN = 1e-300
-LEVELS = (0.05, 0.01)  # usual ones: no p-value may look as if it were one of them, whatever alpha is
+LEVELS = (0.05, 0.01)  # usual levels, to or across which rounding must not move a p-value
 
 _DIGITS = 6
 _ALL_DIGITS = 17

@@ -81,7 +81,7 @@ def by_names(record: CompareRecord, say: Say) -> str:
 
 
 def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
-    """Their scores, with enough digits to tell neighbours apart; equal scores look the same."""
+    """Their scores, with enough digits to distinguish neighbours; equal scores look the same."""
     distinct = sorted({system.score for system in systems})
     shown = {
         score: number(score, *distinct[max(at - 1, 0) : at], *distinct[at + 1 : at + 2])

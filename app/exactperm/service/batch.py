@@ -333,7 +333,7 @@ def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Con
 def join_runs(
     known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
-    """All answers, in order; if a run's share of the room was too small, what fits is decided anew, whatever the number of workers."""
+    """All answers, in order; if a run's share of the limit was too small, it is divided again, with the same result for any number of workers."""
     (job, started), results = known
     answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
     if any(one.full for one in answered):

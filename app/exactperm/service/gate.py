@@ -89,7 +89,7 @@ class ParsedGate:
     on_inconclusive: OnInconclusive
     fail_status: int
     store: bool | None = None
-    pointer_map: PointerMap = str  # each metric has one of its own
+    pointer_map: PointerMap = str  # each metric has a separate one
 
     @property
     def timeout_s(self) -> float | None:

@@ -232,7 +232,7 @@ def read_files(
     except InvalidTest as error:
         raise _alone(error) if set(files) == {"file"} else error from None
     statistic = values.get("statistic", {})
-    if "repeats" in statistic:  # which tells what several rows of an item mean
+    if "repeats" in statistic:  # the meaning of several rows of an item
         findings = tuple(finding for finding in reading.findings if finding.code != tables.CHOOSE_RUNS)
         reading = replace(reading, findings=findings)
     parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}

@@ -152,7 +152,7 @@ def handle_in_place(
     try:
         return _never_raising(job, steps)
     except MemoryError:
-        return Later()  # a worker has a limit of its own
+        return Later()  # a worker has a separate limit
 
 
 def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | RenderedResponse:

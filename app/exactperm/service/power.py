@@ -59,7 +59,7 @@ class ParsedPower:
     digest: str
     timeout_s: float | None
     store: bool | None = None
-    pointer_map: PointerMap = str  # of the question; the pilot has one of its own
+    pointer_map: PointerMap = str  # of the question; the pilot has a separate one
 
     @property
     def counting_seconds(self) -> float:

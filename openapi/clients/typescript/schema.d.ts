@@ -2741,7 +2741,7 @@ export interface components {
         };
         /**
          * OtherFractionAnswer
-         * @description An exact probability in lowest terms whose denominator is no power of two.
+         * @description An exact probability in lowest terms whose denominator is not a power of two.
          */
         OtherFractionAnswer: {
             /**

@@ -131,7 +131,7 @@ class Procedure:
     def adjust_exactly(self, p: Sequence[Fraction]) -> list[Fraction]:
         """The same of fractions."""
         m = len(p)
-        doubles = [(float(value), value) for value in p]  # fractions only tell equal doubles apart
+        doubles = [(float(value), value) for value in p]  # fractions only distinguish equal doubles
         order = sorted(range(m), key=doubles.__getitem__)
         one, scale = Fraction(1), self.scale(m)
         terms = [self.factor(k, m) * p[i] for k, i in enumerate(order, 1)]
@@ -181,7 +181,7 @@ class Procedure:
 
 
 def _beyond(p: Reals, known: Mapping[int, Fraction]) -> Integers:
-    """Ranks of what the fractions are above or below their doubles; 0 for none: the order among equal doubles."""
+    """Ranks of the differences between fractions and their doubles, 0 without a fraction: the order among equal doubles."""
     residuals = {i: exact - Fraction(float(p[i])) for i, exact in known.items()}
     ranked = sorted(set(residuals.values()) | {Fraction(0)})
     zero = ranked.index(Fraction(0))
@@ -231,7 +231,7 @@ HOLM_ONE_SIDED = Procedure(
 )
 
 
-# Decisions at alpha: by certified bounds, and by fractions where these do not tell
+# Decisions at alpha: by certified bounds, and by fractions if these do not decide
 
 
 def decide(
@@ -243,11 +243,10 @@ def decide(
 ) -> tuple[Flags, Flags]:
     """Whether each hypothesis is rejected at alpha for certain, and whether it is possibly.
 
-    `low` and `high` bound the raw p-values, shape (m,); `fraction` gives an exact one, or None. Fractions are asked for
-    where they matter alone: first for the tests whose own term may be on either side of alpha, then for all that are
-    still open. This settles all if all fractions are known: an adjusted p-value is monotone in rank, so that a test
-    that is not open is on the same side of alpha as all below it (rejected) or above it (not), and where its p-value
-    lies among them does not matter to the others.
+    `low` and `high` bound the raw p-values, shape (m,); `fraction` gives an exact one, or None. Fractions are only computed where they
+    matter: first for the tests whose own term may be on either side of alpha, then for all that are still open. This settles all if all
+    fractions are known: an adjusted p-value is monotone in rank, so that a test that is not open is on the same side of alpha as all below
+    it (rejected) or above it (not), and where its p-value lies among them does not matter to the others.
     """
     low, high = low.copy(), high.copy()
     known: dict[int, Fraction] = {}
@@ -276,7 +275,7 @@ def decide(
 
 # Calls of `attained`, of some microseconds each.
 _MOST_CALLS = 2_000_000
-# Sums of so many terms are made of fractions; all others are, where bounds do not tell.
+# Sums of up to this many terms use fractions; others do if bounds do not decide.
 _FEW_TERMS = 50_000
 _ROUNDOFF = 2.0**-53
 
@@ -330,7 +329,7 @@ class _Null:
         return self.support[below - 1] if below else Fraction(0)
 
     def places(self, values: Sequence[Fraction], doubles: Reals) -> Integers:
-        """How many of the support are at most each of the ascending values: fractions tell equal doubles apart."""
+        """The number of support points at most each of the ascending values; fractions distinguish equal doubles."""
         assert self.support is not None
         below = np.searchsorted(self.table, doubles, "right")
         first = np.searchsorted(self.table, doubles, "left")
@@ -363,7 +362,7 @@ def _exact_nulls(tests: PairTests) -> tuple[list[Fraction], Callable[[int, Fract
 
 
 def _distinct(fractions: Sequence[Fraction]) -> tuple[list[Fraction], Integers]:
-    """The distinct values, ascending, and the place of each among them; fractions tell equal doubles apart."""
+    """The distinct values, ascending, and the place of each value among them; fractions distinguish equal doubles."""
     doubles = [float(value) for value in fractions]
     order = sorted(range(len(doubles)), key=doubles.__getitem__)
     values: list[Fraction] = []
@@ -404,7 +403,7 @@ def _sum(classes: Sequence[_Null], d: int, value: Fraction) -> Fraction:
 def _rounded(
     classes: Sequence[_Null], values: Sequence[Fraction], size: int, alpha: Fraction
 ) -> tuple[Reals, Reals, Reals, Reals, Flags]:
-    """The same from doubles, with bounds: a sum of positive terms has the largest of their relative errors, and its own."""
+    """The same from doubles, with bounds: a sum of positive terms has at most the largest relative error of the terms, plus that of adding."""
     doubles = np.array([float(value) for value in values], np.float64)
     total, log_total = np.zeros(len(values)), np.full(len(values), -np.inf)
     deep = int(np.searchsorted(doubles, 10.0**LOG10_DEEP))
@@ -439,7 +438,7 @@ def _add(null: _Null, values: Sequence[Fraction], doubles: Reals, total: Reals, 
 
 
 def _look_up(classes: Sequence[_Null], values: Sequence[Fraction], total: Reals, log_total: Reals) -> None:
-    """The same for nulls that are asked value by value; once a sum is one, so are all adjusted p-values behind it."""
+    """The same for nulls that are evaluated value by value; once a sum is one, so are all later adjusted p-values."""
     for d, value in enumerate(values if classes else ()):
         exactly = _sum(classes, d, value)
         total[d] += float(exactly)
@@ -482,7 +481,7 @@ def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) 
 def stepwise(procedure: Procedure, tests: PairTests, alpha: Fraction) -> Adjusted:
     """Adjusted by ranks, with bounds rounded outward; compared with alpha without rounding where fractions are known."""
     smallest, exact = smallest_p(tests)
-    smallest = np.nan_to_num(smallest)  # what is not known may be as small as one likes
+    smallest = np.nan_to_num(smallest)  # unknown values may be arbitrarily small
     reachable, _ = procedure.rejects(np.where(exact, smallest, smallest * (1.0 - 1e-6)), {}, alpha)
     fractions = None if procedure is NONE else _all_fractions(tests)
     if fractions is not None:

@@ -205,7 +205,7 @@ def _by_name(comparison: Comparison) -> list[tuple[str | None, Systems]]:
 
 
 def _add(digest: hashlib._Hash, systems: Systems) -> None:
-    """The data of one data set; what follows a name is delimited by its own length, or by JSON."""
+    """Hash the data of one data set; values after a name are delimited by their length, or by JSON."""
     for name, column in systems.columns.items():
         digest.update(json.dumps(["system", name]).encode())
         for part in (column, systems.present.get(name)):

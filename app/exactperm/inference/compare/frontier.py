@@ -25,7 +25,7 @@ def ordered(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def frontier_record(
     names: Sequence[str], costs: Sequence[float], quality: PairTests, cost: PairTests, alpha: float
 ) -> FrontierRecord:
-    """From one-sided tests of the `ordered` pairs; `costs` are the systems' means. Bounds decide what is excluded."""
+    """The frontier from one-sided tests of the `ordered` pairs; `costs` are the systems' means. Bounds decide on exclusion."""
     p, high = np.maximum(quality.p, cost.p), np.maximum(quality.p_high, cost.p_high)
     adjusted, adjusted_high = holm(p.tolist()), holm(high.tolist())
     pairs = tuple(

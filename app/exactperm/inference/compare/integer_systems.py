@@ -139,7 +139,7 @@ def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | Non
 
 
 def _two_values(columns: Sequence[Column]) -> tuple[float, float] | None:
-    """The smallest and the largest score, if there are no others."""
+    """The smallest and the largest score, if all scores are one of these."""
     filled = [column for column in columns if len(column)]
     if not filled:
         return None
@@ -408,9 +408,9 @@ def _size(systems: Systems) -> int | None:
 
 
 def _common_lattice(columns: Sequence[Column]) -> tuple[Fraction, Sequence[Integers]] | None:
-    """(unit, integers) of all columns; None where they are no decimals together, or too large to be added.
+    """(unit, integers) of all columns; None if they have no common decimal unit, or are too large to be added.
 
-    Scores with more digits are read as doubles where they are compared with others like them, pair by pair.
+    Scores with more digits are read as doubles and compared pair by pair.
     """
     if is_integral(*columns):
         unit, whole = Fraction(1), tuple(column.astype(np.int64, copy=False) for column in columns)

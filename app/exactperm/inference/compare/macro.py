@@ -90,7 +90,7 @@ class MacroSums:
 
     @property
     def longest_seconds(self) -> float:
-        """What it takes at the most; a bracket's price is likely and not proven."""
+        """The highest predicted cost; a bracket's price is likely, not proven."""
         return math.inf if any(bracket for _, bracket in self._some) else self.general.longest_seconds
 
     @property
@@ -127,7 +127,7 @@ class MacroSums:
         )
 
     def _bracketing(self, u: int, v: int) -> tuple[PairSums, Cost, tuple[RealForm, RealRegion]] | None:
-        """A pair's sums, the price of its bracket, and what is bracketed; None where another method comes first."""
+        """A pair's sums, the price of its bracket, and the bracketed problem; None if another method is preferred."""
         sums = self.sums(u, v)
         if sums is None or sums.nonzero <= _FEW or sums.reach < MAX_INTEGER:
             return None
@@ -157,7 +157,7 @@ class MacroSums:
 def _effects_of(lattice: Reduced, u: int, v: int) -> PairSums:
     """The effects of one pair on one data set."""
     if isinstance(lattice, BinarySystems):
-        # Without a right item, or a wrong one, there is no step.
+        # No step without a right and a wrong item.
         step = lattice.right_value - lattice.wrong_value or Fraction(1)
         items = int(lattice.sizes[u] if lattice.common is None else lattice.common[u, v])
         up, down = (np.array([count], dtype=np.int64) for count in (lattice.only[u, v], lattice.only[v, u]))

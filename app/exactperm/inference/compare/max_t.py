@@ -188,7 +188,7 @@ class PlannedMaxT:
 
 
 def plan_max_t(boards: Sequence[PairSums], options: Options, budget: Budget) -> PlannedMaxT:
-    """Plan one family; raises InvalidTest where pairs are no sums, and PlanTooLarge for too many."""
+    """Plan one family; raises InvalidTest if pairs are not sums, and PlanTooLarge for too many."""
     for board in boards:
         board.require_sums()
     planned = PlannedMaxT(tuple(boards), options, budget)
@@ -213,7 +213,7 @@ def _by_test(family: Family, found: step_down.MaxT, tests: PairTests, alpha: Fra
         rejected = np.array([value <= alpha for value in high.tolist()], bool)
         open_ = np.array([value <= alpha for value in low.tolist()], bool) & ~rejected
         log10_p = np.minimum(np.log10(p), 0.0)
-    # As its own p-value is a lower bound, no test gets below what that could be.
+    # The p-value of a test is a lower bound of its adjusted one, so no test gets below its least attainable p-value.
     smallest, exact = smallest_p(tests)
     hopeless = np.where(exact, smallest, smallest * (1.0 - 1e-6)) > float(alpha) * (1.0 + 1e-9)
     step = family.step

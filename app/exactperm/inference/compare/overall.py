@@ -58,7 +58,7 @@ class CombinedPairs:
 
     @property
     def longest_seconds(self) -> float:
-        """What they take at the most."""
+        """The highest predicted cost."""
         return sum(planned.longest_seconds for planned in self._planned)
 
     @property
@@ -187,7 +187,7 @@ def _stouffer(log10_p: Reals) -> Reals:
 
 
 def _bounded(log10_p: Reals, low: Reals, high: Reals) -> dict[str, Any]:
-    """p-values and bounds, widened by what the logarithms may be off."""
+    """p-values and bounds, widened by the error of the logarithms."""
     with np.errstate(invalid="ignore"):
         bottom = np.where(np.isneginf(low), -np.inf, low - _MARGIN * (1.0 + np.abs(low)))
     top = np.minimum(high + _MARGIN * (1.0 + np.abs(high)), 0.0)

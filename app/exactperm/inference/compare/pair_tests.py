@@ -56,7 +56,7 @@ class Joined:
 # All attainable p-values of sums on a small lattice, for `holm_discrete`
 
 
-# Distinct weights and their counts: what a null distribution depends on.
+# Distinct weights and their counts, which determine a null distribution.
 Null = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -67,7 +67,7 @@ def null_of(form: CanonicalForm) -> Null:
 
 @dataclass(frozen=True, slots=True)
 class SumValues:
-    """`PairTests.attained`, `support` and `null_key` of tests with these nulls; `known` are supports that were asked for."""
+    """`PairTests.attained`, `support` and `null_key` of tests with these nulls; `known` caches supports."""
 
     nulls: tuple[Null, ...]
     two_sided: bool
@@ -121,9 +121,9 @@ _MOST_LISTED = 2_000
 class BinomialValues:
     """`PairTests.fraction`, `attained`, `support` and `null_key` of tests with `n` items that differ, shape (m,).
 
-    At least `heads` of n heads are as extreme as what was observed; `two_sided` doubles their probability. `known` are
-    p-values that were asked for. A fraction that would take more than `most_work` is not given: work is the number of
-    binomial coefficients that are added, times their bits.
+    At least `heads` of n heads are as extreme as the observed value; `two_sided` doubles their probability. `known` are p-values that were
+    asked for. A fraction that would take more than `most_work` is not given: work is the number of binomial coefficients that are added,
+    times their bits.
     """
 
     n: Integers
@@ -270,7 +270,7 @@ _KINDS: dict[str, Any] = {
 
 
 def concatenated(parts: Sequence[PairTests]) -> PairTests:
-    """The tests of all parts of a board, or of several boards, in their order; what they know of their nulls where all do.
+    """Join the tests of all parts of a board, or of several boards, in order, with their nulls if all have them.
 
     `u` and `v` remain positions in their own boards.
     """
@@ -346,7 +346,7 @@ _LOGARITHM_ROUNDED = 1e-11
 
 
 def exact_alpha(alpha: float) -> Fraction:
-    """alpha as it is written, 0.05 as 1/20: not the double next to it."""
+    """alpha as written, 0.05 as 1/20, not as the nearest double."""
     return Fraction(repr(alpha))
 
 
@@ -413,7 +413,7 @@ def smallest_p(tests: PairTests) -> tuple[Reals, Flags]:
     log2 = tests.attainable * _LOG2_10
     power = np.rint(log2)
     exact = np.abs(log2 - power) <= _ROUNDING
-    # Far below the smallest double `ldexp` is 0, whatever the exponent.
+    # Far below the smallest double, `ldexp` is 0 for any exponent.
     as_power = np.ldexp(1.0, np.maximum(np.where(exact, power, 0.0), -2000.0).astype(np.int64))
     if not exact.all():
         as_power[~exact] = 10.0 ** tests.attainable[~exact]

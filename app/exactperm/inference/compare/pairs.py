@@ -72,7 +72,7 @@ _FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater":
 
 @dataclass(frozen=True)
 class GeneralPairs:
-    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point.
+    """The pairs of a board, each with a separate test; `pairs`, shape (m, 2), are positions in the systems by code point.
 
     With `sets` the statistic is the mean over these data sets of the same systems, and `systems` are those of all items.
     `with_nulls` asks for the exact null distribution of every pair of such a mean, as far as a lattice is not too long.
@@ -134,10 +134,7 @@ class GeneralPairs:
         return self.test(u, v, single(self.options), self._each)
 
     def test(self, u: int, v: int, options: Options, budget: Budget) -> PlannedTest | None:
-        """The test of one pair with its own options, None where a data set has no item that both have.
-
-        Raises InvalidTest and PlanTooLarge.
-        """
+        """The test of one pair with its options; None if a data set has no common item. Raises InvalidTest and PlanTooLarge."""
         names = self.systems.names[u], self.systems.names[v]
         if self.sets:
             problem = _mean(self._counted, *names)
@@ -187,7 +184,7 @@ class GeneralPairs:
 
 
 def some_of(pairs: Integers, most: int) -> list[tuple[int, int]]:
-    """At most so many pairs from all over the board: what is planned of the others follows from theirs."""
+    """The most pairs to plan, spread over the board; the plans of others follow from these."""
     some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int))
     return [(u, v) for u, v in pairs[some].tolist()]
 
@@ -220,7 +217,7 @@ def _mean(
 
 
 def single(options: Options) -> Options:
-    """The options of one pair's test: `greater` is about who is better, which is less where lower is better."""
+    """The options of one pair's test: `greater` means better, which is `less` if lower is better."""
     lower = options.higher_is_better is False
     alternative = _FLIPPED[options.alternative] if lower else options.alternative
     return replace(options, alternative=alternative, pmf="none", confidence_level=None)
@@ -251,9 +248,9 @@ def _sign(problem: Problem, observed: float) -> int:
 
 
 def _log10_attainable(planned: PlannedTest, result: Result) -> float:
-    """log10 of the least attainable p-value; NaN where it is not known.
+    """log10 of the least attainable p-value; NaN if unknown.
 
-    Where it underflows it is that of one sum, and of other statistics the share of one assignment, which is no more.
+    On underflow it is that of one sum, and for other statistics the share of one assignment, a lower bound.
     """
     if result.attainable is None:
         return math.nan
@@ -306,13 +303,13 @@ def at_once(effects: Sequence[Integers], quick_fraction: int) -> list[Probabilit
 
 # Coefficients times limbs up to which the exact fraction costs no more than the transform.
 _QUICK_FRACTION = 400
-# The same where every null distribution is asked for, and a coefficient's seconds for each limb.
+# The same if every null distribution is needed, and the seconds of a coefficient per limb.
 _ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
 # Of the transform; and of one weight at one frequency, at the most.
 _LONG_NANOSECONDS, _PER_FACTOR = 5_000_000, 120
 # Differences of at most this size have short windows.
 _NARROW = 1_000
-# Pairs at a time. Whatever part of a board is asked for, the same ones go together.
+# Pairs at a time, grouped in the same way for any part of a board.
 _BLOCK = 256
 # Seconds: for each pair, and each of its items.
 _PER_PAIR, _PER_ITEM = 2.5e-4, 2e-8
@@ -544,7 +541,7 @@ class PairIntervals:
 
 
 class ComputedIntervals:
-    """The interval of the i-th pair, None where there is none; what was to be said about them."""
+    """The interval of the i-th pair, None if there is none, and its warnings."""
 
     def __init__(self, intervals: PairIntervals) -> None:
         self.intervals = intervals
@@ -581,7 +578,7 @@ class PlannedPairs(Protocol):
 
     @property
     def longest_seconds(self) -> float:
-        """What they take at the most, infinite where that is not known."""
+        """The highest predicted cost, infinite if unknown."""
         ...
 
     @property
@@ -595,7 +592,7 @@ class PlannedPairs(Protocol):
 
 
 def reduced(systems: Systems, spec: StatisticSpec) -> Reduced | None:
-    """The systems as what all their pairs can be tested from at once; None where each pair has its own test."""
+    """The systems in a form from which all pairs are tested together; None if each pair has a separate test."""
     binary = binary_systems(systems, spec)
     return integer_systems(systems, spec) if binary is None else binary
 
@@ -623,7 +620,7 @@ def plan_pairs(
     if options.test != "permutation":
         raise InvalidTest.at("/test", "not_a_permutation", "Systems are compared by permutation tests only.")
     once = reduced(systems, spec) if once is None else once
-    # A method that is asked for by name is run.
+    # A method requested by name is run.
     if isinstance(once, BinarySystems) and options.method == "auto":
         return BinomialPairs(once, options, pairs)
     general = GeneralPairs(systems, spec, options, pairs, budget)

@@ -81,7 +81,7 @@ class Comparison:
 
 
 def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
-    """The test data of systems `u` and `v` on the items that both have; None where there are none."""
+    """The test data of systems `u` and `v` on their common items; None if there are none."""
     items, pairing = common_items(systems, u, v), systems.pairing
     if items is not None:
         if len(items) == 0:
@@ -114,9 +114,9 @@ def common_items(systems: Systems, u: str, v: str) -> Integers | None:
 
 
 def counted_systems(systems: Systems, spec: StatisticSpec) -> tuple[Systems, StatisticSpec]:
-    """Text segments as the counts of their statistic, each system counted once; anything else as it is.
+    """Convert text segments to the counts of their statistic, once per system; return other data unchanged.
 
-    Systems that lack items stay texts: the counts of an item may depend on which others there are (`corpus.counted`).
+    Systems that lack items stay texts, as the counts of an item may depend on the other items (`corpus.counted`).
     """
     if systems.kind != "segments" or systems.present:
         return systems, spec
@@ -171,7 +171,7 @@ def sorted_by_id(systems: Systems) -> Systems:
     )
 
 
-# The score of each system by itself, and who is the better of two: what a board is sorted by
+# The score of each system, and the better of two, for sorting a board
 
 
 Score = Fraction | float

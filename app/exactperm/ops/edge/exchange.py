@@ -148,9 +148,7 @@ class Exchange:
             self.closes = self.closes or self.is_old
             headers += [(b"transfer-encoding", b"chunked")] if self._is_chunked else []
         if self._expects_continue and not self.whole:
-            self.closes = (
-                True  # nobody knows whether the body will come, or the next request (RFC 9110, 10.1.1)
-            )
+            self.closes = True  # either the body or the next request may follow (RFC 9110, 10.1.1)
         if b"close" in values.get(b"connection", b"").lower():
             self.closes = True
         elif self.closes:

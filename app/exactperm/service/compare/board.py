@@ -51,7 +51,7 @@ from ..validation import chained, validated
 
 @dataclass(frozen=True, slots=True)
 class DecodedCompare:
-    """What a request holds: choices, columns by data set, and where things stand.
+    """What a request holds: choices, columns by data set, and their places.
 
     `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
     boards know. `metric` and `known` are what files say of their scores and of what is better. `cost` has a
@@ -73,7 +73,7 @@ class DecodedCompare:
 
 
 def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str], limits: Limits) -> None:
-    """Refuse names that cannot be told apart in a report; raises InvalidTest at `pointer(name)`."""
+    """Refuse names that cannot be distinguished in a report; raises InvalidTest at `pointer(name)`."""
     seen: dict[str, str] = {}
     for name in names:
         shown = _shown(name)
@@ -147,7 +147,7 @@ def without_ids(
 
 
 def _are_ids(column: Any) -> bool:
-    """Whether values are distinct texts or integers; nulls are not values, and a scalar is no column."""
+    """Whether values are distinct texts or integers; nulls are not values, and a scalar is not a column."""
     if not isinstance(column, Sequence | np.ndarray) or isinstance(column, str):
         return False
     values = column.tolist() if isinstance(column, np.ndarray) else [one for one in column if one is not None]
