@@ -485,5 +485,5 @@ def test_only_what_refuses_is_called_a_refusal(name: str) -> None:
 def test_the_engines_options_are_those_of_every_test() -> None:
     text: Any = re.search(r"const ENGINE_OPTIONS = \{(.*?)\n\};", WORDS, re.DOTALL)
     assert re.findall(r"^  (\w+): ", text[1], re.MULTILINE) == [
-        "test", "method", "samples", "seed", "precision", "significance", "timeout_s",
+        "test", "exchange", "method", "samples", "seed", "precision", "significance", "timeout_s",
     ]  # fmt: skip

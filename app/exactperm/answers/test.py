@@ -251,6 +251,11 @@ class Fraction2:
     numerator: int
     log2_denominator: int
 
+    @property
+    def value(self) -> Fraction:
+        """As a `Fraction`."""
+        return Fraction(self.numerator, 1 << self.log2_denominator)
+
     def in_decimal(self) -> BinaryFraction:
         """The form of answers."""
         return BinaryFraction(decimal(self.numerator), self.log2_denominator)
@@ -267,6 +272,26 @@ class BinaryFraction:
     def value(self) -> Fraction:
         """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
         return Fraction(int(self.numerator), 2**self.log2_denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """An exact probability in lowest terms."""
+
+    numerator: int
+    denominator: int
+
+    @property
+    def value(self) -> Fraction:
+        """As a `Fraction`."""
+        return Fraction(self.numerator, self.denominator)
+
+    def in_decimal(self) -> OtherFraction:
+        """The form of answers."""
+        return OtherFraction(decimal(self.numerator), decimal(self.denominator))
+
+
+ExactFraction = Fraction2 | Ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,11 @@ TEST = (
     ),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
+    Field(
+        "exchange",
+        "What is exchanged: items, the runs of each item, or both [items].",
+        choices=("items", "runs", "both"),
+    ),
     Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
     Field("seed", "Seed of method monte_carlo [0].", "NUMBER"),
     Field("precision", "Relative width that method bounds must reach [0.001].", "NUMBER"),
@@ -157,7 +162,8 @@ def _statistic_field(name: str, taken: list[tuple[str, Parameter]]) -> Field:
     meaning = " / ".join(dict.fromkeys(parameter.meaning for _, parameter in taken))
     defaults = {parameter.default for _, parameter in taken}
     default = f" [{parameter.default}]" if len(defaults) == 1 and parameter.default is not None else ""
-    choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+    listed = dict.fromkeys(choice for _, parameter in taken for choice in parameter.choices)
+    choices = f" ({', '.join(listed)})" if listed else ""
     names = ", ".join(dict.fromkeys(entry for entry, _ in taken))
     return Field(name, f"For {names}: {meaning}{choices}{default}.", METAVARS[parameter.type])
 
@@ -432,7 +438,7 @@ OF_A_COMPARE = (
 # Numbers of a binary design; then fields of a test that power has itself, or not at all.
 NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
 NOT_OF_A_PILOT = frozenset(
-    {"alternative", "alpha", "power", "confidence_level", "significance", "test", "sequential"}
+    {"alternative", "alpha", "power", "confidence_level", "significance", "test", "exchange", "sequential"}
     | {"method", "samples", "seed", "precision", "exact_fraction", "pmf"}
 )
 OF_THE_POWER = (

@@ -68,6 +68,7 @@ class CommonOptions(TypedDict, total=False):
     alpha: float
     confidence_level: float
     method: str
+    exchange: Literal["items", "runs", "both"]
     samples: int
     seed: int
     precision: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from .lattice import CanonicalForm
@@ -15,6 +16,8 @@ SMALLEST = math.ulp(0.0)
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
 _LOG_SMALLEST_NORMAL = -1022 * LN2
+# Logarithms of smaller ratios are differences.
+_LEAST_RATIO = 1e-300
 
 Alternative = Literal["two-sided", "greater", "less"]
 Interval = tuple[int, int]
@@ -36,12 +39,14 @@ class Probability:
     """A probability under the null distribution, with its certificate.
 
     `log_p` is the natural logarithm. The exact value lies within p * (1 +- relative_error_bound); an infinite bound
-    proves nothing. `fraction` is (numerator, log2 of the denominator) where the method gives it without rounding.
+    proves nothing. `fraction` is (numerator, log2 of the denominator) where the method gives it without rounding;
+    `ratio` where the denominator is no power of two.
     """
 
     log_p: float
     relative_error_bound: float
     fraction: tuple[int, int] | None = None
+    ratio: Fraction | None = None
 
     @property
     def p(self) -> float:
@@ -49,6 +54,8 @@ class Probability:
         if self.fraction is not None:
             numerator, log2_denominator = self.fraction
             return max(numerator / (1 << log2_denominator), SMALLEST)
+        if self.ratio is not None:
+            return max(self.ratio.numerator / self.ratio.denominator, SMALLEST)
         return max(math.exp(min(self.log_p, 0.0)), SMALLEST)
 
     @property
@@ -76,6 +83,22 @@ def from_fraction(numerator: int, log2_denominator: int) -> Probability:
     else:
         bound = 0.0 if bits <= 53 else UNIT_ROUNDOFF
     return Probability(log_p, bound, (numerator, log2_denominator))
+
+
+def from_ratio(value: Fraction) -> Probability:
+    """A positive fraction as a probability; only the logarithm is rounded."""
+    top, below = value.numerator, value.denominator
+    if below & (below - 1) == 0:
+        return from_fraction(top, below.bit_length() - 1)
+    log_p = log_ratio(top, below)
+    small = log_p < _LOG_SMALLEST_NORMAL
+    return Probability(log_p, UNIT_ROUNDOFF * (2.0 * (1.0 + abs(log_p)) if small else 1.0), None, value)
+
+
+def log_ratio(part: int, whole: int) -> float:
+    """log(part / whole) of positive integers of any length, right to a few units of its last place and of one."""
+    ratio = part / whole  # correctly rounded, unless it is no normal double
+    return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
 
 
 def region(form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False) -> Region:
@@ -173,6 +196,9 @@ def without_half(p: Probability, ties: Probability) -> Probability:
         left_over = (top << (deepest - log2)) - (part << (deepest - log2_part - 1))
         # A remainder of zero or less is not a mid-p-value; certificates refuse such a p.
         return from_fraction(left_over, deepest) if left_over > 0 else Probability(-math.inf, math.inf)
+    exact = _exactly(p), _exactly(ties)
+    if exact[0] is not None and exact[1] is not None:
+        return from_ratio(exact[0] - exact[1] / 2)
     share = math.exp(min(ties.log_p - p.log_p, 0.0))
     if share == 0.0:
         return p
@@ -180,6 +206,10 @@ def without_half(p: Probability, ties: Probability) -> Probability:
     bound = (p.relative_error_bound + 0.5 * share * ties.relative_error_bound) / left
     log_p = p.log_p + math.log(left)
     return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(p.log_p) + 2.0 * abs(ties.log_p)))
+
+
+def _exactly(p: Probability) -> Fraction | None:
+    return p.ratio if p.fraction is None else Fraction(p.fraction[0], 1 << p.fraction[1])
 
 
 def complement(tail: Probability) -> Probability:

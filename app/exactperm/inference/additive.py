@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..answers.test import Fraction2, LatticeRecord, NullRecord, StatisticRecord
+from ..answers.test import ExactFraction, LatticeRecord, NullRecord, StatisticRecord
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, Whole, exact_total, form_and_sum
 from ..engine.one_sum import methods, monte_carlo, wide_sums
 from ..engine.one_sum.enumeration import ways_to_sums
@@ -322,7 +322,7 @@ class AdditiveTest:
             raise ArithmeticError("the observed sum is not among those at least as extreme")
         return -self.form.nonzero * math.log10(2.0)
 
-    def _fraction(self) -> Fraction2 | None:
+    def _fraction(self) -> ExactFraction | None:
         """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None

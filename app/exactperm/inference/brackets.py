@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr
 
-from ..answers.test import Fraction2
+from ..answers.test import ExactFraction
 from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
 from ..engine.lattice import CanonicalForm, Reals
 from ..engine.one_sum import methods
@@ -69,7 +69,7 @@ def price_of_real(problem: RealProblem, options: Options, nanoseconds: float) ->
 
 
 def bracket_of_real(
-    problem: RealProblem, options: Options, cost: Cost, fraction: Fraction2 | None = None
+    problem: RealProblem, options: Options, cost: Cost, fraction: ExactFraction | None = None
 ) -> Answer:
     """The answer of a bracket for the original numbers, at the precision of the request or after `most_steps` of its
     cost.

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..answers.test import (
+    ExactFraction,
+    ExchangesRecord,
     Fraction2,
     ItemsRecord,
     LatticeRecord,
     MonteCarloRecord,
     NullRecord,
+    Ratio,
     StatisticRecord,
 )
 from ..engine.joint.control import ControlledEstimate
@@ -29,6 +32,7 @@ from ..engine.probability import SMALLEST, Probability, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.reducers import Problem
+from ..statistics.runs import Runs
 from .options import Significance
 
 # Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
@@ -59,7 +63,7 @@ class Answer:
     log10_p_value: float
     bounds: tuple[float, float]
     relative_error_bound: float | None
-    fraction: Fraction2 | None = None
+    fraction: ExactFraction | None = None
     monte_carlo: MonteCarloRecord | None = None
     bracket: bool = False
     wider: float | None = None
@@ -77,8 +81,12 @@ def significant(answer: Answer, alpha: float, significance: Significance = "p") 
         return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha
     if answer.fraction is not None:
         top, below = alpha.as_integer_ratio()
-        return answer.fraction.numerator * below <= top << answer.fraction.log2_denominator
+        return answer.fraction.numerator * below <= top * _denominator(answer.fraction)
     return answer.bounds[1] <= alpha
+
+
+def _denominator(fraction: ExactFraction) -> int:
+    return 1 << fraction.log2_denominator if isinstance(fraction, Fraction2) else fraction.denominator
 
 
 def undecided(answer: Answer, alpha: float) -> bool:
@@ -90,7 +98,7 @@ def undecided(answer: Answer, alpha: float) -> bool:
 
 
 def certified(
-    probability: Probability, fraction: Fraction2 | None = None, mid: Probability | None = None
+    probability: Probability, fraction: ExactFraction | None = None, mid: Probability | None = None
 ) -> Answer:
     """An exact p-value and the interval that its certificate proves; `fraction` is its value, if known.
 
@@ -105,6 +113,8 @@ def certified(
         high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
     if probability.fraction is not None:
         fraction = Fraction2(*probability.fraction)
+    elif probability.ratio is not None:
+        fraction = Ratio(probability.ratio.numerator, probability.ratio.denominator)
     return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction, mid=mid)
 
 
@@ -146,7 +156,7 @@ def rounded_to_subnormal(p: float, log10_p: float) -> float:
     return SMALLEST / p
 
 
-def bracketed(bracket: Bracket, precision: float, fraction: Fraction2 | None = None) -> Answer:
+def bracketed(bracket: Bracket, precision: float, fraction: ExactFraction | None = None) -> Answer:
     """The middle of a rigorous bracket, and the bracket; `precision` is the relative width requested."""
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
@@ -154,7 +164,7 @@ def bracketed(bracket: Bracket, precision: float, fraction: Fraction2 | None = N
     return Answer(p, log10_p, (bracket.low, bracket.high), bound, fraction, bracket=True, wider=wider)
 
 
-def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
+def sampled(estimate: Estimate, fraction: ExactFraction | None = None) -> Answer:
     """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
     record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
     low, high = estimate.interval()
@@ -162,7 +172,9 @@ def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
     return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, fraction, record)
 
 
-def controlled(estimate: ControlledEstimate, attainable: float, fraction: Fraction2 | None = None) -> Answer:
+def controlled(
+    estimate: ControlledEstimate, attainable: float, fraction: ExactFraction | None = None
+) -> Answer:
     """A Monte Carlo p-value with a control variate, and its interval at 99 %; p is at least `attainable`.
 
     Where the samples leave nothing of the control's tail, the estimate would be 0 or less: there the samples alone
@@ -201,6 +213,8 @@ class Result:
     warnings: tuple[tuple[str, str], ...] = ()
     # The statistic's values in resamples, shape (K,), where it is resampled.
     resampled: Reals | None = None
+    # Of a test that exchanges both items and runs.
+    exchanges: ExchangesRecord | None = None
 
     @property
     def attainable(self) -> float | None:
@@ -218,7 +232,7 @@ class PlannedTest(Protocol):
     """A validated and planned test, before its run."""
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> Problem | Runs:
         """What is tested."""
         ...
 
@@ -240,7 +254,6 @@ class PlannedTest(Protocol):
 # What an answer must prove before it leaves
 
 
-_LOG10_2 = math.log10(2.0)
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9
 # Accuracy of least attainable p-values.
@@ -332,10 +345,10 @@ def _disagreement(answer: Answer) -> str | None:
     """The flaw of a p-value's fraction, perhaps from another method, or None."""
     if answer.fraction is None:
         return None
-    numerator, log2_denominator = answer.fraction.numerator, answer.fraction.log2_denominator
-    if not 0 < numerator <= 1 << log2_denominator:
+    numerator, denominator = answer.fraction.numerator, _denominator(answer.fraction)
+    if not 0 < numerator <= denominator:
         return "its fraction is not a probability"
-    known = math.log10(numerator) - log2_denominator * _LOG10_2
+    known = math.log10(numerator) - math.log10(denominator)
     error, slack = answer.relative_error_bound or 0.0, _ROUNDING * (1.0 - known)
     # The truth is within p (1 - error) and p (1 + error): a wide bracket reaches farther down than up.
     low = answer.log10_p_value + (math.log10(1.0 - error) if error < 1.0 else -math.inf)

@@ -40,6 +40,7 @@ from ..statistics.expression import POINTER, parse
 from ..statistics.formula import Call, is_even
 from ..statistics.paired import Effects, Paired, StatisticSpec
 from ..statistics.reducers import Problem
+from ..statistics.runs import Runs
 from .additive import AdditiveTest, RoundedTest
 from .certificate import SMALLEST_NORMAL
 from .one_sided import (
@@ -287,6 +288,7 @@ def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked
     if terms.policy == "equivalent":
         detail = "There is no e-value of equivalence: leave sequential out, or choose another policy."
         raise InvalidTest.at("/sequential", "not_available", detail)
+    assert not isinstance(prepared.test.problem, Runs)
     test = sequential_test(prepared.test.problem, asked, question.alternative, question.difference)
     return AnytimeTest(question, test, terms.alpha)
 
@@ -512,7 +514,7 @@ def _sensitivity(
 ) -> PlannedSensitivity | TangoSensitivity | None:
     """The sensitivity of the deciding test, if cheap; reports of gates always include it."""
     options = test.options
-    problem: Problem
+    problem: Problem | Runs
     power = _POWER if options.power is None else options.power
     if power <= terms.alpha:
         return None
@@ -524,6 +526,8 @@ def _sensitivity(
     elif margin is None and options.test == "permutation":
         problem = test.test.problem
     else:
+        return None
+    if isinstance(problem, Runs) or options.exchange != "items":
         return None
     asked = SensitivityQuestion(power, terms.alpha, options.alternative, options.significance)
     planned = sensitivity_if_any(problem, asked, budget)

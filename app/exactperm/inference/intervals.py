@@ -22,6 +22,7 @@ from ..engine.plan import Budget
 from ..presentation.numbers import p_number
 from ..statistics.effects import Additive, Joint
 from ..statistics.pairwise.correlation import Correlation
+from ..statistics.runs import Runs
 from ..statistics.scores import PairedBinary, Quantiles, binary_of
 from .bootstrap import BootstrapTest, JointBootstrap
 from .certificate import PlannedTest, Result
@@ -274,6 +275,8 @@ def planned_interval(options: Options, budget: Budget, test: PlannedTest) -> Pla
     if isinstance(test, BootstrapTest | JointBootstrap):
         return Percentile(test, level, budget)
     problem = test.problem
+    if isinstance(problem, Runs):
+        raise TypeError("a test that exchanges runs has no interval")  # refused before
     if isinstance(problem, Joint):
         return Unavailable(
             f"{problem.name} is a function of several sums, so that no constant difference can be hypothesised; "

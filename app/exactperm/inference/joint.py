@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..answers.test import Alternative, Fraction2, LatticeRecord, NullRecord, StatisticRecord
+from ..answers.test import Alternative, ExactFraction, LatticeRecord, NullRecord, StatisticRecord
 from ..engine.joint import enumeration, law, methods, planner
 from ..engine.joint.control import Control, Tail, tail_of
 from ..engine.joint.form import JointForm, joint_form
@@ -274,7 +274,7 @@ class JointTest:
             return self.control
         return planned_control(self.reduced, self.form, self.options.alternative, self.plan.budget, by)
 
-    def _fraction(self) -> Fraction2 | None:
+    def _fraction(self) -> ExactFraction | None:
         """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from ..answers.gate import EquivalenceRecord, GateTerms, OneSidedTest
-from ..answers.test import Alternative, BinaryFraction, Fraction2, OtherFraction, TestRecord
+from ..answers.test import Alternative, BinaryFraction, ExactFraction, OtherFraction, Ratio, TestRecord
 from ..engine.lattice import Integers, Reals
 from ..engine.paired_proportions import tango_test
 from ..engine.plan import Budget
@@ -36,6 +36,7 @@ from .joint import JointTest, joint_test
 from .options import Options, Significance
 from .paired import Prepared, engine_errors
 from .quantile import QuantileTest, quantile_test
+from .runs import BothTest, RunsTest, runs_test
 
 # The outcome of a metric's one-sided test, before policies and adjustments
 
@@ -172,7 +173,7 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
 
 
 def by_mid_p(
-    outcome: Outcome, mid: float | None, fraction: BinaryFraction | OtherFraction | Fraction2 | None
+    outcome: Outcome, mid: float | None, fraction: BinaryFraction | OtherFraction | ExactFraction | None
 ) -> Outcome:
     """The outcome with the mid-p-value in the place of p, whose `fraction` is known or not.
 
@@ -186,7 +187,11 @@ def by_mid_p(
     if mid < _DIGITS_LEFT:
         return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
     bounds = (mid, mid)
-    if fraction is None or isinstance(fraction, OtherFraction) or fraction.log2_denominator >= _EXACT_BITS:
+    if (
+        fraction is None
+        or isinstance(fraction, OtherFraction | Ratio)
+        or fraction.log2_denominator >= _EXACT_BITS
+    ):
         bounds = (
             math.nextafter(mid * (1.0 - MOST_ERROR), 0.0),
             min(math.nextafter(mid * (1.0 + MOST_ERROR), 2.0), 1.0),
@@ -201,7 +206,7 @@ class ShiftedTest:
     """The paired-permutation test of effects, or of scores, shifted by the margin; exact under the shift model."""
 
     question: Question
-    test: AdditiveTest | RoundedTest | QuantileTest
+    test: AdditiveTest | RoundedTest | QuantileTest | RunsTest | BothTest
 
     @property
     def seconds(self) -> float:
@@ -310,6 +315,15 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         exact_fraction=False,
         confidence_level=None,
     )
+    if options.exchange != "items":
+        with engine_errors():
+            runs = runs_test(prepared.data, prepared.spec, options, budget, question.difference)
+        if not isinstance(test, BothTest):
+            return ShiftedTest(question, runs)
+        items = replace(prepared, test=test.items, options=replace(options, exchange="items"))
+        shifted_items = margin_test(items, question, budget)
+        assert isinstance(shifted_items, ShiftedTest)
+        return ShiftedTest(question, BothTest(shifted_items.test, runs))
     if isinstance(test, QuantileTest):
         if len(test.form.values) <= 2:
             raise _not_available(
@@ -403,7 +417,9 @@ def favoured(test: PlannedTest, budget: Budget) -> Favoured | None:
     """Plan it; None where the least p-value of all outcomes is known without it."""
     if isinstance(test, RoundedTest):
         return Favoured(None, test.attainable_at_most)
-    if isinstance(test, AdditiveTest) or (
+    if isinstance(test, BothTest):
+        return None if isinstance(test.items, AdditiveTest) else Favoured(None)
+    if isinstance(test, AdditiveTest | RunsTest) or (
         isinstance(test, JointTest | QuantileTest | CorrelationTest) and test.knows_attainable
     ):
         return None

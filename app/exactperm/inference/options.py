@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..answers.test import Alternative, Method, Moved, Resampling
+from ..answers.test import Alternative, Exchange, Method, Moved, Resampling
 from ..statistics.paired import Correction, Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 
 Significance = Literal["p", "mid_p"]
@@ -46,6 +46,7 @@ class Options:
     alternative: Alternative = "two-sided"
     method: Method = "auto"
     test: Resampling = "permutation"
+    exchange: Exchange = "items"
     samples: int = 20_000
     seed: int = 0
     precision: float = 1e-3
@@ -121,6 +122,8 @@ def options_by_name(options: Options) -> dict[str, Any]:
     for later in ("power", "sequential"):
         if named[later] is None:
             del named[later]  # ids are as old as tests without them
+    if named["exchange"] == "items":
+        del named["exchange"]
     metric, higher = named.pop("metric"), named.pop("higher_is_better")
     if metric is not None or higher is False:
         named |= {"metric": metric, "higher_is_better": higher}

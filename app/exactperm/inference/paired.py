@@ -44,6 +44,7 @@ from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, 
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
 from ..statistics.reducers import Problem, reduce
+from ..statistics.runs import Runs
 from ..statistics.scores import Quantiles
 from .additive import AdditiveTest, additive_test
 from .bootstrap import bootstrap_test, refuse_pairs
@@ -54,6 +55,7 @@ from .joint import JointTest, joint_test
 from .options import Options, members, request_digest
 from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
+from .runs import GENERALISES_TO, BothTest, exchange_of, runs_test
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
 from .slices import PlannedSlices, SliceTest, planned_slices, refuse_for_slices
@@ -171,6 +173,9 @@ def planned_fillings(data: Scores, spec: StatisticSpec, options: Options, budget
     if options.test == "bootstrap":
         detail = "Missing outcomes have bounds in the permutation test: leave `test` out, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+    if options.exchange != "items":
+        detail = "Missing outcomes have bounds when items are exchanged: leave exchange out, or set `on_missing=drop`."
+        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     require_bounded(data, spec)
     alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None)
     worst, best = (planned_test(filled(data, best=best), spec, alone, budget) for best in (False, True))
@@ -209,7 +214,7 @@ def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
     return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
 
 
-def correction_record(problem: Problem) -> CorrectionRecord | None:
+def correction_record(problem: Problem | Runs) -> CorrectionRecord | None:
     """How the difference was corrected; None where it is as it was."""
     made = problem.corrected if isinstance(problem, Additive) else None
     if made is None:
@@ -409,6 +414,7 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
         detail = "A test finds what is not there with probability alpha: the power must be more."
         raise InvalidTest.at("/power", "out_of_range", detail)
     asked = SensitivityQuestion(options.power, options.alpha, options.alternative, options.significance)
+    assert not isinstance(test.problem, Runs)
     return planned_sensitivity(test.problem, asked, budget)
 
 
@@ -428,6 +434,7 @@ def _sequential(
     if isinstance(data, Scores) and data.correction is not None:
         detail = "Coefficients change with every new item, so that a corrected difference has no e-value: leave sequential out."
         raise InvalidTest.at("/sequential", "not_available", detail)
+    assert not isinstance(test.problem, Runs)
     return sequential_test(test.problem, options.sequential, options.alternative)
 
 
@@ -442,6 +449,12 @@ def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Bu
             "out, or set test to permutation."
         )
         raise InvalidTest.at("/weights", "no_weights", detail)
+    if options.exchange != "items":
+        with engine_errors():
+            runs = runs_test(data, spec, options, budget)
+        if options.exchange == "runs":
+            return runs
+        return BothTest(planned_test(data, spec, replace(options, exchange="items"), budget), runs)
     return planned_problem(reduce(data, spec), options, budget)
 
 
@@ -481,6 +494,7 @@ def finish(prepared: Prepared) -> TestRecord:
     options, plan = prepared.options, prepared.test.plan
     result = solved(prepared.test)
     answer, exact = result.answer, result.exact
+    exchange = exchange_of(prepared.data, options)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
@@ -505,6 +519,9 @@ def finish(prepared: Prepared) -> TestRecord:
         min_attainable_p=result.attainable,
         alternative=options.alternative,
         test=options.test,
+        exchange=exchange,
+        generalises_to=None if exchange is None else GENERALISES_TO[exchange],
+        exchanges=result.exchanges,
         statistic=measured(result.statistic, options),
         items=items_of_u(result.items, options),
         method=MethodRecord(

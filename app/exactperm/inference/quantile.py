@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..answers.test import Fraction2, LatticeRecord, NullRecord
+from ..answers.test import ExactFraction, LatticeRecord, NullRecord
 from ..engine.lattice import Reals, Whole
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
@@ -101,7 +101,7 @@ class QuantileTest:
         drawn.append(values)
         return sampled(estimate, self._fraction())
 
-    def _fraction(self) -> Fraction2 | None:
+    def _fraction(self) -> ExactFraction | None:
         """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None

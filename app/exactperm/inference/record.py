@@ -12,11 +12,14 @@ from typing import cast
 import numpy as np
 
 from ..answers.test import Discordant, EffectSize, ItemsRecord, Mass, Moved, NullRecord, StatisticRecord
+from ..engine.finite_laws.form import FiniteLaws
+from ..engine.finite_laws.methods import fft_cost, law as law_of_laws, window_length
 from ..engine.lattice import EXACT_DOUBLE, MAX_TOTAL, CanonicalForm, Integers, Reals, Whole
 from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
     FEW,
     MAX_BINS,
+    Law,
     binned,
     law_of_sum,
     points_listed,
@@ -32,6 +35,7 @@ from ..statistics.effects import Additive, Joint, clustered
 from ..statistics.paired import Column, Effects, Paired, Pairing, Repeated, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.reducers import Problem
+from ..statistics.runs import Runs
 from ..statistics.scores import PairedBinary, Quantiles, paired_binary, quantile_signs
 from ..statistics.sum_function import values_of
 from .options import PmfDetail
@@ -95,8 +99,45 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     certain = not (absolute and crosses and form.nonzero > FEW)
     if detail == "none" or law is None:
         return NullRecord(mean, sd, times(low, unit), times(high, unit), None, None, None, certain)
-    doubled, spacing = law.doubled_quantiles(QUANTILES), spacing_of(form, law, absolute=absolute)
-    top, below = unit.numerator, 2 * unit.denominator
+    spacing = spacing_of(form, law, absolute=absolute)
+    ends = times(low, unit), times(high, unit)
+    quantiles, pmf, width = _pictured(law, spacing, unit, detail, symmetric=not absolute)
+    return NullRecord(mean, sd, *ends, quantiles, pmf, width, certain)
+
+
+def null_of_laws(form: FiniteLaws, unit: Fraction, detail: PmfDetail) -> NullRecord:
+    """The same of t = unit * S, S a sum of finite laws."""
+    low, high = form.offset, form.offset + form.step * form.range
+    mean = float(unit * (form.offset + form.step * form.mean))
+    sd = times_double(form.step * math.sqrt(form.variance), unit)
+    ends = times(low, unit), times(high, unit)
+    if detail == "none":
+        return NullRecord(mean, sd, *ends, None, None, None)
+    law = law_of_laws(form)
+    symmetric = form.reflected.laws == form.laws and len(law.values) * law.width == form.range + 1
+    if symmetric:
+        law = law.mirrored()
+    spacing = form.step * law.width
+    law = Law(form.offset + form.step * law.values, law.masses, form.step * (law.width - 1) + 1)
+    quantiles, pmf, width = _pictured(law, spacing, unit, detail, symmetric=symmetric)
+    return NullRecord(mean, sd, *ends, quantiles, pmf, width)
+
+
+def laws_seconds(form: FiniteLaws, detail: PmfDetail) -> float:
+    """Predicted time of `null_of_laws`; refuses a full null distribution with too many values."""
+    if detail == "none" or form.range == 0:
+        return 0.0
+    points = window_length(form)
+    if detail == "full" and points > MAX_FULL_PMF:
+        raise _too_many()
+    return 0.5 * fft_cost(form).seconds + (points * _SECONDS_PER_MASS if detail == "full" else 0.0)
+
+
+def _pictured(
+    law: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
+) -> tuple[dict[str, float], tuple[Mass, ...], float]:
+    """Quantiles, probabilities and the width of their bins, of a law of S."""
+    doubled, top, below = law.doubled_quantiles(QUANTILES), unit.numerator, 2 * unit.denominator
     if detail == "full":
         if law.width > 1 or len(law.values) > MAX_FULL_PMF:
             raise _too_many()
@@ -109,11 +150,10 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
         # A value is the middle of its bin, twice of which is an integer.
         values = _divided(2 * bins.first + bins.width - spacing + law.width - 1, top, below)
         # Added from the left, the masses of a bin round otherwise than those of its mirror image.
-        pmf = _masses(values, bins.masses if absolute else (bins.masses + bins.masses[::-1]) / 2.0)
+        pmf = _masses(values, (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses)
         width = bins.width
     quantiles = {name: twice * top / below for name, twice in zip(_NAMES, doubled, strict=True)}
-    ends = times(low, unit), times(high, unit)
-    return NullRecord(mean, sd, *ends, quantiles, pmf, times(width, unit), certain)
+    return quantiles, pmf, times(width, unit)
 
 
 def _masses(values: Iterable[float], probabilities: Reals) -> tuple[Mass, ...]:
@@ -205,7 +245,7 @@ def _histogram(
 def effect_size(
     data: Paired,
     spec: StatisticSpec,
-    problem: Problem,
+    problem: Problem | Runs,
     scores: tuple[Whole, Whole] | None,
     level: Fraction,
     *,
@@ -351,7 +391,7 @@ def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | N
     return u, v
 
 
-def differences_of(problem: Problem) -> Whole | Reals:
+def differences_of(problem: Problem | Runs) -> Whole | Reals:
     """The statistic of every unit by itself less that with the systems swapped, shape (M,).
 
     For a joint statistic that is its value at the unit's own counts, twice, for a quantile its sign there, and for a rank
@@ -359,6 +399,8 @@ def differences_of(problem: Problem) -> Whole | Reals:
     """
     if isinstance(problem, Additive):
         return additive_differences(problem)
+    if isinstance(problem, Runs):
+        return problem.ahead
     if isinstance(problem, Quantiles):
         return quantile_signs(problem)
     if isinstance(problem, Correlation):

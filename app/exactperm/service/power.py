@@ -21,6 +21,7 @@ from ..inference.power import BinaryDesign, Design, NormalDesign, Question, as_w
 from ..inference.sensitivity import PilotDesign, sizes_of
 from ..inputs.alignment import ById
 from ..statistics.paired import Column, Repeated, Scores, lengths_of, samples_in
+from ..statistics.runs import Runs
 from .documents import Document, Fields, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
@@ -256,6 +257,9 @@ def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTe
     if request.test == "bootstrap":
         detail = "Power is for the permutation test: leave test out."
         raise InvalidTest.at(f"{REQUEST}/test", "no_power", detail)
+    if request.exchange != "items":
+        detail = "Power is for tests that exchange items: leave exchange out."
+        raise InvalidTest.at(f"{REQUEST}/exchange", "exchange_has_no_interval", detail)
     refuse_to_store(store_of(request), INSIDE, f"{REQUEST}/store")
     return parse_request(document.kind, request, document.place, job)
 
@@ -309,6 +313,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
     except REFUSALS as error:
         raise located(error, pilot.pointer_map) from None
+    assert not isinstance(test.problem, Runs)
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"
     design = PilotDesign(sizes, LevelTest(question.level, side))

@@ -19,7 +19,7 @@ from .messages import TestKind
 from .schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS
 from .validation import no_such
 
-TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
+TEXT = ("alternative", "method", "test", "exchange", "on_missing", "pmf", "significance")
 LITERAL = (
     "samples", "seed", "precision", "alpha", "confidence_level", "power", "sequential", "exact_fraction", "timeout_s", "store",
 )  # fmt: skip

@@ -38,7 +38,7 @@ class Parameter:
     """A parameter of a statistic.
 
     `choices` is empty where any value of its type is allowed. `default` is written as in a query; None where there
-    is none.
+    is none. `later` says that ids of answers are older than the parameter: they have it only where it is not the default.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Parameter:
     type: ParameterType = "text"
     choices: tuple[str, ...] = ()
     default: str | None = None
+    later: bool = False
 
     def described(self) -> dict[str, Any]:
         """Return the entry as `GET /v1/meta` shows it."""
@@ -176,6 +177,10 @@ REPEATS = Parameter(
     "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
     "text", ("mean", "all", "any"), "mean",
 )  # fmt: skip
+AVERAGE = Parameter(
+    "average", "of repeated samples: the mean over items of their means, or over all runs", "text", ("items", "runs"), "items",
+    later=True,
+)  # fmt: skip
 BETA = "how many times as much recall weighs as precision"
 CHRF_BETA = Parameter("beta", BETA, "number", default="2")
 LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
@@ -259,11 +264,11 @@ ENTRIES = (
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
-        "mean of U minus mean of V", (UNIT, REPEATS),
+        "mean of U minus mean of V", (UNIT, REPEATS, AVERAGE),
         data=("outcomes", *NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (UNIT, REPEATS),
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (UNIT, REPEATS, AVERAGE),
         data=NUMBERS, question="mean",
     ),
     _score(

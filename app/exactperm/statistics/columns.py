@@ -604,6 +604,9 @@ def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> C
 # Samples of right-or-wrong items: right every time (pass^k), right at least once (pass@k)
 
 
+# Statistics whose test may exchange runs.
+OF_RUNS = ("mean_difference", "sum_difference")
+EXCHANGE_RUNS = Choice("exchange the runs of each item", {"exchange": "runs"})
 # The scores of a right sample; a wrong one scores 0.
 RIGHT = (1, 100)
 
@@ -617,7 +620,7 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     distribution even of identical systems.
     """
     if len(data.u) == len(data.v):
-        _require_as_many({"/u": data.u, "/v": data.v}, {})
+        _require_as_many({"/u": data.u, "/v": data.v}, {}, spec)
     rule = _rule_of_repeats(spec, (data.u, data.v))
     if rule is None:
         return data
@@ -633,7 +636,7 @@ def per_item_systems(
 
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
-    _require_as_many(columns, present)
+    _require_as_many(columns, present, spec)
     rule = _rule_of_repeats(spec, tuple(columns.values()))
     if rule is None:
         return columns
@@ -641,7 +644,9 @@ def per_item_systems(
     return {name: _reduced(column, rule) for name, column in columns.items()}
 
 
-def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers]) -> None:
+def _require_as_many(
+    columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers], spec: StatisticSpec
+) -> None:
     """Refuse an item with more samples in one column than in another; raises InvalidTest at `<name>/<item>`."""
     if not any(isinstance(column, Repeated) for column in columns.values()):
         return
@@ -654,8 +659,15 @@ def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[
         differ = (before != lengths) & (before > 0)
         if differ.any():
             index = int(differ.argmax())
-            raise unequal_runs(f"{name}/{index}", int(lengths[index]), int(before[index]))
+            here, other = int(lengths[index]), int(before[index])
+            raise unequal_runs(f"{name}/{index}", here, other, choices=other_exchange(spec))
         known[where] = lengths
+
+
+def other_exchange(spec: StatisticSpec) -> tuple[Choice, ...]:
+    """The choice of a test that unequal numbers of runs do not trouble, where the statistic has one."""
+    whole = spec.parameters.get("repeats") in {"all", "any"} and spec.parameters.get("k") is None
+    return (EXCHANGE_RUNS,) if spec.name in OF_RUNS and not whole else ()
 
 
 def unequal_runs(

@@ -9,28 +9,38 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from ..engine.finite_laws.form import FiniteLaws, grouped_laws, relabelled, right_or_wrong
+from ..engine.finite_laws.form import FiniteLaws, grouped_laws, relabelled, right_or_wrong, steps_to_list
 from ..engine.lattice import Integers, LatticeOverflowError, Whole, exact_total, sum_by_cluster
-from ..errors import InvalidTest, marked
-from .columns import multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
-from .effects import MAX_INTEGER, on_lattice, require_items, require_same_length, require_unweighted
-from .paired import Scores, StatisticSpec, lengths_of, samples_in
+from ..errors import Choice, InvalidTest, marked
+from .columns import OF_RUNS, RIGHT, multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
+from .effects import (
+    MAX_INTEGER,
+    on_lattice,
+    reduced_weights,
+    require_items,
+    require_same_length,
+    require_unweighted,
+)
+from .paired import Paired, Scores, StatisticSpec, kind_of, lengths_of, samples_in
 
-NAMES = ("mean_difference", "sum_difference")
+WITHOUT_RUNS = (Choice("exchange items, the means of their runs", {"exchange": "items"}),)
+ROUNDED = (Choice("round the scores to 2 decimals", {"decimals": "2"}),)
+# Elementary steps of listing all laws: about two seconds.
+_MOST_STEPS = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
     """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are reassigned together.
 
-    `observed` is the observed S, and `differences`, shape (M,), the contributions of the units. `score_u` and
-    `score_v` are the systems' means, sums or pass rates; `samples` are their total numbers of runs.
+    `observed` is S as observed, `ahead`, shape (M,), the sign of U's mean less V's in each unit. `score_u` and `score_v` are
+    the systems' means, sums or pass rates; `samples` says how many runs they had in all.
     """
 
     name: str
@@ -39,7 +49,7 @@ class Runs:
     unit: Fraction
     items: int
     clusters: int | None
-    differences: Whole
+    ahead: Integers
     score_u: Fraction
     score_v: Fraction
     samples: tuple[int, int] | None
@@ -53,30 +63,81 @@ class _Side:
     lengths: Integers
     factors: Whole
 
+    def sums(self) -> Whole:
+        """The sum of the runs of each unit, shape (M,)."""
+        return np.asarray(np.add.reduceat(self.values, np.cumsum(self.lengths) - self.lengths))
+
     def totals(self) -> Whole:
-        """Return factor * sum of the runs of each unit, shape (M,)."""
-        starts = np.cumsum(self.lengths) - self.lengths
-        return np.asarray(np.add.reduceat(self.values, starts) * self.factors)
+        """factor * sum of the runs of each unit, shape (M,)."""
+        return np.asarray(self.sums() * self.factors)
 
 
-def reduce_runs(data: Scores, spec: StatisticSpec) -> Runs:
-    """Return the test of a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest."""
+def require_exchange(kind: str, name: str) -> None:
+    """Refuse a statistic without a test that exchanges runs; raises InvalidTest."""
+    if kind != "scores" or name not in OF_RUNS:
+        detail = f"{name} has no test that exchanges runs: use mean_difference or sum_difference, or leave exchange out."
+        raise InvalidTest.at("/exchange", "exchange_needs_means", detail, WITHOUT_RUNS)
+
+
+def require_runs(data: Paired, name: str) -> Scores:
+    """The data, if its runs can be exchanged; raises InvalidTest."""
+    require_exchange(kind_of(data), name)
+    assert isinstance(data, Scores)
+    if data.correction is not None:
+        detail = "Labels and covariates correct a test that exchanges items: leave them or exchange out."
+        raise InvalidTest.at("/exchange", "correction_needs_items", detail, WITHOUT_RUNS)
+    return data
+
+
+def by_runs(data: Scores, spec: StatisticSpec) -> Scores:
+    """The data of `average` runs when items are exchanged: an item weighs as much as it has runs; raises InvalidTest."""
+    if spec.parameters.get("average") != "runs":
+        return data
+    if data.weights is not None:
+        require_unweighted("average: runs")
+    if spec.parameters.get("repeats") in {"any", "all"}:
+        detail = (
+            f"With {marked('repeats', spec.parameters['repeats'])} an item has one result: leave average out."
+        )
+        raise InvalidTest.at("/statistic/average", "average_needs_means", detail)
+    return replace(data, weights=reduced_weights(Fraction(1), lengths_of(data.u)))
+
+
+def reduce_runs(data: Scores, spec: StatisticSpec, margin: Fraction = Fraction(0)) -> Runs:
+    """The problem behind a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest.
+
+    A `margin` is taken off every run of U first, so that the statistic is less by it.
+    """
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
-    if spec.name not in NAMES:
-        raise _needs_means(spec.name)
+    require_runs(data, spec.name)
+    if margin and _right_or_wrong(data):
+        detail = "Runs that are right or wrong have no margin when runs are exchanged: exchange items, or leave the margin out."
+        raise InvalidTest.at("/margin", "margin_needs_items", detail, WITHOUT_RUNS)
     if spec.parameters.get("repeats") in {"any", "all"}:
-        return _pass_rates(data, spec)
+        return _pass_rates(by_runs(data, spec), spec)
     values, unit = _values(data, spec)
     lengths = [lengths_of(side) for side in (data.u, data.v)]
-    if spec.parameters.get("average") == "runs":
-        if data.weights is not None:
-            require_unweighted("average: runs")
+    pooled = spec.parameters.get("average") == "runs"
+    if margin:
+        # What the statistic rises by where every run of U does by one.
+        rise = Fraction(1)
+        if spec.name == "sum_difference":
+            rise = Fraction(len(values[0])) if pooled else _scale(data, spec) * _weight(data)
+        step = margin / rise / unit
+        values = [column.astype(object) * step.denominator for column in values]
+        values[0] = values[0] - step.numerator
+        unit /= step.denominator
+    if pooled:
+        by_runs(data, spec)
         runs = [int(sizes.sum()) for sizes in lengths]
-        common = math.lcm(*runs) if spec.name == "mean_difference" else 1
-        each = [common // total if spec.name == "mean_difference" else 1 for total in runs]
+        mean = spec.name == "mean_difference"
+        common = math.lcm(*runs) if mean else 1
         unit /= common
-        factors = [np.zeros(len(sizes), dtype=object) + one for sizes, one in zip(lengths, each, strict=True)]
+        factors = [
+            np.full(len(sizes), common // total if mean else 1, dtype=object)
+            for sizes, total in zip(lengths, runs, strict=True)
+        ]
     else:
         common = math.lcm(*np.unique(np.concatenate(lengths)).tolist())
         unit *= _scale(data, spec) / common
@@ -87,22 +148,27 @@ def reduce_runs(data: Scores, spec: StatisticSpec) -> Runs:
         for column, sizes, each in zip(values, lengths, factors, strict=True)
     ]
     scores = [unit * sum(side.totals().tolist()) for side in sides]
-    units = _clustered(data, *sides)
-    laws = _laws(*units)
-    differences = units[0].totals() - units[1].totals()
-    return _problem(data, spec, laws, differences, unit, (scores[0], scores[1]))
+    u, v = _clustered(data, *sides)
+    observed = sum(u.totals().tolist()) - sum(v.totals().tolist())
+    ahead = np.sign(u.sums().astype(object) * v.lengths - v.sums().astype(object) * u.lengths)
+    return _problem(data, spec, _laws(u, v), (observed, ahead.astype(np.int64)), unit, (scores[0], scores[1]))
 
 
-def _needs_means(name: str) -> InvalidTest:
-    detail = f"{name} has no test that exchanges runs: use mean_difference or sum_difference, or leave exchange out."
-    return InvalidTest.at("/exchange", "exchange_needs_means", detail)
+def _right_or_wrong(data: Scores) -> bool:
+    columns = [samples_in(side) for side in (data.u, data.v)]
+    return any(all(bool(((column == 0) | (column == right)).all()) for column in columns) for right in RIGHT)
 
 
 def _scale(data: Scores, spec: StatisticSpec) -> Fraction:
     """Return the factor of the sum of the weighted items."""
     if spec.name == "sum_difference":
         return Fraction(1) if data.weights is None else data.weights.unit
-    return Fraction(1, len(data.u) if data.weights is None else sum(data.weights.values.tolist()))
+    return 1 / _weight(data)
+
+
+def _weight(data: Scores) -> Fraction:
+    """The weights of all items together, in their unit."""
+    return Fraction(len(data.u) if data.weights is None else sum(data.weights.values.tolist()))
 
 
 def _values(data: Scores, spec: StatisticSpec) -> tuple[list[Whole], Fraction]:
@@ -155,6 +221,7 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
 def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
     """Yield the distinct laws of the units, and their numbers of units."""
     sizes = np.stack([u.lengths, v.lengths], axis=1)
+    steps = 0
     starts_u, starts_v = np.cumsum(u.lengths) - u.lengths, np.cumsum(v.lengths) - v.lengths
     for n, m in np.unique(sizes, axis=0).tolist():
         at = np.flatnonzero((u.lengths == n) & (v.lengths == m))
@@ -173,6 +240,10 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
             zip(map(tuple, runs.tolist()), u.factors[at].tolist(), v.factors[at].tolist(), strict=True)
         )
         for (row, of_u, of_v), count in groups.items():
+            steps += steps_to_list(row, n)
+            if steps > _MOST_STEPS:
+                detail = "The ways to deal so many different runs are too many to be listed: round the scores, so that more of them are equal."
+                raise InvalidTest.at("", "effects_too_large", detail, ROUNDED)
             yield relabelled(row[:n], row[n:], of_u, of_v), count
 
 
@@ -224,8 +295,9 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         for (n, m, total, w), count in groups.items()
     )
     unit = Fraction(right) * _scale(data, spec) / common
-    differences = np.array(totals[0], dtype=object) - np.array(totals[1], dtype=object)
-    return _problem(data, spec, laws, differences, unit, (unit * sum(totals[0]), unit * sum(totals[1])))
+    differences = np.array(own[0], dtype=object) - np.array(own[1], dtype=object)
+    seen = sum(differences.tolist()), np.sign(differences).astype(np.int64)
+    return _problem(data, spec, laws, seen, unit, (unit * sum(own[0]), unit * sum(own[1])))
 
 
 def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -> dict[int, int]:
@@ -258,8 +330,8 @@ def refuse_more_than_runs(k: int, lengths: Mapping[str, Integers]) -> None:
 def _problem(
     data: Scores,
     spec: StatisticSpec,
-    laws: Iterator[tuple[Mapping[int, int], int]],
-    differences: Whole,
+    laws: Iterable[tuple[Mapping[int, int], int]],
+    seen: tuple[int, Integers],
     unit: Fraction,
     scores: tuple[Fraction, Fraction],
 ) -> Runs:
@@ -267,16 +339,15 @@ def _problem(
         form = grouped_laws(laws, len(data.u))
     except LatticeOverflowError as error:
         detail = f"The runs cannot be summed exactly: {error}. Give scores with fewer decimals, or equal numbers of runs."
-        raise InvalidTest.at("", "effects_too_large", detail) from error
+        raise InvalidTest.at("", "effects_too_large", detail, ROUNDED) from error
     return Runs(
-        name=spec.name,
-        form=form,
-        observed=sum(differences.tolist()),
-        unit=unit,
-        items=len(data.u),
-        clusters=data.pairing.n_clusters,
-        differences=differences,
-        score_u=scores[0],
-        score_v=scores[1],
-        samples=samples_of(data),
+        spec.name,
+        form,
+        seen[0],
+        unit,
+        len(data.u),
+        data.pairing.n_clusters,
+        seen[1],
+        *scores,
+        samples_of(data),
     )

@@ -27,6 +27,7 @@ from .effects import (
 )
 from .labels import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
+from .runs import by_runs
 
 # The possible scores of a right item; a wrong one scores 0.
 _RIGHT = (Fraction(1), Fraction(100))
@@ -34,6 +35,7 @@ _RIGHT = (Fraction(1), Fraction(100))
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     """Return the additive test behind a statistic of paired scores."""
+    data = by_runs(data, spec)
     data = per_item(data, spec)
     ranked = spec.name in {"sign", "signed_rank"}
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)

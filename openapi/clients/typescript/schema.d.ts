@@ -881,6 +881,13 @@ export interface components {
              */
             method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
             /**
+             * Exchange
+             * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one.
+             * @default items
+             * @enum {string}
+             */
+            exchange?: "items" | "runs" | "both";
+            /**
              * Samples
              * @description Monte Carlo samples (method monte_carlo).
              * @default 20000
@@ -937,6 +944,12 @@ export interface components {
              */
             repeats?: ("mean" | "all" | "any") | null;
             /**
+             * Average
+             * @description As in statistic. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
+             * @default null
+             */
+            average?: ("binary" | "micro" | "macro" | "weighted") | null;
+            /**
              * Zero Method
              * @description As in statistic. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
              * @default null
@@ -978,12 +991,6 @@ export interface components {
              * @default null
              */
             expression?: string | null;
-            /**
-             * Average
-             * @description As in statistic. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
-             * @default null
-             */
-            average?: ("binary" | "micro" | "macro" | "weighted") | null;
             /**
              * Positive
              * @description As in statistic. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1).
@@ -1101,6 +1108,18 @@ export interface components {
             difference: number | null;
         };
         /**
+         * CorrectionChoice
+         * @description How labels correct a judge.
+         */
+        CorrectionChoice: {
+            /**
+             * Lambda
+             * @description The share of the judge's scores to use, from 0 to 1; auto: the least variance.
+             * @default auto
+             */
+            lambda?: number | "auto";
+        };
+        /**
          * CountsRequest
          * @description Named counts per item and system: by name, by item or by id.
          * @example {
@@ -1182,6 +1201,13 @@ export interface components {
              * @enum {string}
              */
             test?: "permutation" | "bootstrap";
+            /**
+             * Exchange
+             * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one.
+             * @default items
+             * @enum {string}
+             */
+            exchange?: "items" | "runs" | "both";
             /**
              * Samples
              * @description Monte Carlo samples (method monte_carlo).
@@ -1275,6 +1301,14 @@ export interface components {
              */
             clusters?: (string | number)[] | {
                 [key: string]: string | number;
+            } | null;
+            /**
+             * Slices
+             * @description The slice of each item (its language, its task), a list of slices, or null for none. Each slice is tested by itself, and the p-values are adjusted together: did any slice get worse?
+             * @default null
+             */
+            slices?: (string | number | boolean | (string | number)[] | null)[] | {
+                [key: string]: string | number | boolean | (string | number)[] | null;
             } | null;
             /**
              * On Missing
@@ -1398,6 +1432,26 @@ export interface components {
             expression?: string | null;
         };
         /**
+         * Covariate
+         * @description One number per item and system that is not the score, such as the length of the output.
+         */
+        Covariate: {
+            /**
+             * U
+             * @description Of the outputs of system U.
+             */
+            u: (number | number[])[] | {
+                [key: string]: number | number[];
+            };
+            /**
+             * V
+             * @description Of those of system V.
+             */
+            v: (number | number[])[] | {
+                [key: string]: number | number[];
+            };
+        };
+        /**
          * Dataset
          * @description One of several data sets.
          */
@@ -1468,7 +1522,7 @@ export interface components {
          * @description The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
          *
          *     `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-         *     units, 0 without a margin. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
+         *     units, 0 without a margin and for thresholds. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
          *     the two tests with the larger p-value; `equivalence` has both.
          */
         DecisionAnswer: {
@@ -1476,7 +1530,7 @@ export interface components {
              * Procedure
              * @enum {string}
              */
-            procedure: "permutation" | "bootstrap" | "tango_score" | "e_value";
+            procedure: "permutation" | "bootstrap" | "tango_score" | "e_value" | "binomial" | "convex_bound";
             /**
              * Alternative
              * @enum {string}
@@ -1521,10 +1575,10 @@ export interface components {
         Design: {
             /**
              * Kind
-             * @description binary: items are right or wrong; pilot: a test with its data; sd: the standard deviation of an item's difference (normal approximation).
+             * @description binary: items are right or wrong; pilot: a test with its data; sd: the standard deviation of an item's difference (normal approximation); runs: one system's runs, for a floor.
              * @enum {string}
              */
-            kind: "binary" | "pilot" | "sd";
+            kind: "binary" | "pilot" | "sd" | "runs";
             /**
              * P10
              * @description binary: the probability that U alone is right on an item.
@@ -1545,10 +1599,12 @@ export interface components {
             u?: number | null;
             /**
              * V
-             * @description binary: V's accuracy.
+             * @description binary: V's accuracy. runs: the 0/1 scores of every item's runs.
              * @default null
              */
-            v?: number | null;
+            v?: number | ((number | number[])[] | {
+                [key: string]: number | number[];
+            }) | null;
             /**
              * Discordance
              * @description binary: the probability that exactly one system is right: p10 + p01.
@@ -1692,6 +1748,13 @@ export interface components {
              */
             test?: "permutation" | "bootstrap";
             /**
+             * Exchange
+             * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one.
+             * @default items
+             * @enum {string}
+             */
+            exchange?: "items" | "runs" | "both";
+            /**
              * Samples
              * @description Monte Carlo samples (method monte_carlo).
              * @default 20000
@@ -1784,6 +1847,14 @@ export interface components {
              */
             clusters?: (string | number)[] | {
                 [key: string]: string | number;
+            } | null;
+            /**
+             * Slices
+             * @description The slice of each item (its language, its task), a list of slices, or null for none. Each slice is tested by itself, and the p-values are adjusted together: did any slice get worse?
+             * @default null
+             */
+            slices?: (string | number | boolean | (string | number)[] | null)[] | {
+                [key: string]: string | number | boolean | (string | number)[] | null;
             } | null;
             /**
              * On Missing
@@ -1945,13 +2016,20 @@ export interface components {
              * Policy
              * @enum {string}
              */
-            policy: "no_regression" | "non_inferior" | "improve" | "equivalent";
+            policy: "no_regression" | "non_inferior" | "improve" | "equivalent" | "at_least" | "not_below";
             /** Margin */
             margin: number;
             /** Alpha */
             alpha: number;
             /** Higher Is Better */
             higher_is_better: boolean;
+            /** Threshold */
+            threshold: number | null;
+            /** Range */
+            range: [
+                number,
+                number
+            ] | null;
             /**
              * On Inconclusive
              * @enum {string}
@@ -1999,10 +2077,10 @@ export interface components {
         GateMetric: {
             /**
              * Policy
-             * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that. Default no_regression.
+             * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that; at_least and not_below have a `threshold` and no baseline: pass only when U is shown to be better than it, or fail only when U is shown to be worse. Default no_regression.
              * @default null
              */
-            policy?: ("no_regression" | "non_inferior" | "improve" | "equivalent") | null;
+            policy?: ("no_regression" | "non_inferior" | "improve" | "equivalent" | "at_least" | "not_below") | null;
             /**
              * Margin
              * @description In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items. Default 0.
@@ -2015,6 +2093,18 @@ export interface components {
              * @default null
              */
             higher_is_better?: boolean | null;
+            /**
+             * Threshold
+             * @description For at_least and not_below: the score to compare with, in the statistic's units; there is no v then.
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Range
+             * @description With a threshold, for scores that are not right or wrong: the least and the largest possible score.
+             * @default null
+             */
+            range?: number[] | null;
             /**
              * Name
              * @description The name of the metric in reports; default: the statistic's name.
@@ -2041,6 +2131,12 @@ export interface components {
             } | {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Slices
+             * @description With slices in the request: report tests each; fail_if_any also fails the gate where any slice became worse (policy no_regression), by Holm's method over all items and the smallest p-value of the slices. Default report.
+             * @default null
+             */
+            slices?: ("report" | "fail_if_any") | null;
         };
         /**
          * GateRequest
@@ -2140,10 +2236,10 @@ export interface components {
         GateRequest: {
             /**
              * Policy
-             * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that. Default no_regression.
+             * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that; at_least and not_below have a `threshold` and no baseline: pass only when U is shown to be better than it, or fail only when U is shown to be worse. Default no_regression.
              * @default null
              */
-            policy?: ("no_regression" | "non_inferior" | "improve" | "equivalent") | null;
+            policy?: ("no_regression" | "non_inferior" | "improve" | "equivalent" | "at_least" | "not_below") | null;
             /**
              * Margin
              * @description In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items. Default 0.
@@ -2156,6 +2252,18 @@ export interface components {
              * @default null
              */
             higher_is_better?: boolean | null;
+            /**
+             * Threshold
+             * @description For at_least and not_below: the score to compare with, in the statistic's units; there is no v then.
+             * @default null
+             */
+            threshold?: number | null;
+            /**
+             * Range
+             * @description With a threshold, for scores that are not right or wrong: the least and the largest possible score.
+             * @default null
+             */
+            range?: number[] | null;
             /**
              * Kind
              * @description The kind of test.
@@ -2179,6 +2287,12 @@ export interface components {
             } | {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Slices
+             * @description With slices in the request: report tests each; fail_if_any also fails the gate where any slice became worse (policy no_regression), by Holm's method over all items and the smallest p-value of the slices. Default report.
+             * @default null
+             */
+            slices?: ("report" | "fail_if_any") | null;
             /**
              * Metrics
              * @description Several metrics; p-values are adjusted by Holm's method over them.
@@ -2208,6 +2322,42 @@ export interface components {
              * @default false
              */
             store?: boolean;
+        };
+        /**
+         * GateSlicesAnswer
+         * @description Tests of slices of the items on the policy's side, with its margin, the smallest p-value first; as in a test.
+         *
+         *     `decision` is the test of the smallest p-value, adjusted with all others, where any slice may fail the gate
+         *     (`fail_if_any`); null if slices are only reported.
+         */
+        GateSlicesAnswer: {
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "exact_minimum" | "sidak" | "holm_discrete" | "holm";
+            /** P Value */
+            p_value: number;
+            /** P Value Bounds */
+            p_value_bounds: [
+                number,
+                number
+            ];
+            /**
+             * P Value Bounds Kind
+             * @enum {string}
+             */
+            p_value_bounds_kind: "certified" | "confidence";
+            /**
+             * Exact
+             * @description Whether p_value is what the method defines, but for rounding.
+             */
+            exact: boolean;
+            /** Worst */
+            worst: string;
+            /** Items */
+            items: components["schemas"]["SliceAnswer"][];
+            decision: components["schemas"]["DecisionAnswer"] | null;
         };
         /**
          * GroupsAnswer
@@ -2254,7 +2404,7 @@ export interface components {
             high: number | null;
             /**
              * Method
-             * @description test_inversion, tango_score or bootstrap_percentile.
+             * @description test_inversion, tango_score, bootstrap_percentile, or for a threshold clopper_pearson or convex_bound.
              */
             method: string;
             /**
@@ -2448,6 +2598,26 @@ export interface components {
             jobs: components["schemas"]["JobAnswer"][];
         };
         /**
+         * Labels
+         * @description What people said of some items, in the units of the scores; null of the others.
+         */
+        Labels: {
+            /**
+             * U
+             * @description Of the outputs of system U.
+             */
+            u: (number | number[] | null)[] | {
+                [key: string]: number | number[] | null;
+            };
+            /**
+             * V
+             * @description Of those of system V, on the same items.
+             */
+            v: (number | number[] | null)[] | {
+                [key: string]: number | number[] | null;
+            };
+        };
+        /**
          * LatticeAnswer
          * @description The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums.
          */
@@ -2579,14 +2749,23 @@ export interface components {
              * Policy
              * @enum {string}
              */
-            policy: "no_regression" | "non_inferior" | "improve" | "equivalent";
+            policy: "no_regression" | "non_inferior" | "improve" | "equivalent" | "at_least" | "not_below";
             /** Margin */
             margin: number;
             /** Alpha */
             alpha: number;
             /** Higher Is Better */
             higher_is_better: boolean;
+            /** Threshold */
+            threshold: number | null;
+            /** Range */
+            range: [
+                number,
+                number
+            ] | null;
             decision: components["schemas"]["DecisionAnswer"];
+            /** @description Null without slices; `test.slices` is null in a gate. */
+            slices: components["schemas"]["GateSlicesAnswer"] | null;
             /** @description The differences that the deciding test could have found, beyond the margin if there is one; null if unknown or too slow to compute. */
             sensitivity: components["schemas"]["SensitivityAnswer"] | null;
             /**
@@ -2972,7 +3151,7 @@ export interface components {
              * Solve
              * @enum {string}
              */
-            solve: "power" | "n" | "effect";
+            solve: "power" | "n" | "effect" | "floor" | "false_alarm";
             solution: components["schemas"]["SolutionAnswer"];
             /**
              * Wanted Power
@@ -3017,7 +3196,7 @@ export interface components {
         PowerMethodAnswer: {
             /**
              * Name
-             * @description unconditional_binomial, tilted_sum (given the sizes), tilted_sum_rounded, midpoint, or normal.
+             * @description unconditional_binomial, tilted_sum (given the sizes), tilted_sum_rounded, midpoint, normal, or poisson_binomial.
              */
             name: string;
             /** Exact */
@@ -3100,15 +3279,43 @@ export interface components {
          *       "effect": 0.05,
          *       "solve": "n"
          *     }
+         * @example {
+         *       "design": {
+         *         "kind": "runs",
+         *         "v": [
+         *           [
+         *             1,
+         *             1,
+         *             1
+         *           ],
+         *           [
+         *             1,
+         *             0,
+         *             1
+         *           ],
+         *           [
+         *             0,
+         *             1,
+         *             1
+         *           ],
+         *           [
+         *             1,
+         *             1,
+         *             1
+         *           ]
+         *         ]
+         *       },
+         *       "solve": "floor"
+         *     }
          */
         PowerRequest: {
             /**
              * Solve
-             * @description The number to solve for: power, n (items) or effect (the true difference).
+             * @description The number to solve for: power, n (items) or effect (the true difference); for runs floor or false_alarm.
              * @default effect
              * @enum {string}
              */
-            solve?: "power" | "n" | "effect";
+            solve?: "power" | "n" | "effect" | "floor" | "false_alarm";
             /**
              * N
              * @description Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all.
@@ -3140,6 +3347,12 @@ export interface components {
              * @enum {string}
              */
             alternative?: "two-sided" | "greater" | "less";
+            /**
+             * Floor
+             * @description With solve false_alarm: the accuracy that is an alarm when a new run is below it.
+             * @default null
+             */
+            floor?: number | null;
             /**
              * Comparisons
              * @description How many tests share alpha (Bonferroni).
@@ -3273,6 +3486,13 @@ export interface components {
              */
             test?: "permutation" | "bootstrap";
             /**
+             * Exchange
+             * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one.
+             * @default items
+             * @enum {string}
+             */
+            exchange?: "items" | "runs" | "both";
+            /**
              * Samples
              * @description Monte Carlo samples (method monte_carlo).
              * @default 20000
@@ -3365,6 +3585,14 @@ export interface components {
              */
             clusters?: (string | number)[] | {
                 [key: string]: string | number;
+            } | null;
+            /**
+             * Slices
+             * @description The slice of each item (its language, its task), a list of slices, or null for none. Each slice is tested by itself, and the p-values are adjusted together: did any slice get worse?
+             * @default null
+             */
+            slices?: (string | number | boolean | (string | number)[] | null)[] | {
+                [key: string]: string | number | boolean | (string | number)[] | null;
             } | null;
             /**
              * On Missing
@@ -3823,6 +4051,13 @@ export interface components {
              */
             test?: "permutation" | "bootstrap";
             /**
+             * Exchange
+             * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one.
+             * @default items
+             * @enum {string}
+             */
+            exchange?: "items" | "runs" | "both";
+            /**
              * Samples
              * @description Monte Carlo samples (method monte_carlo).
              * @default 20000
@@ -3917,6 +4152,14 @@ export interface components {
                 [key: string]: string | number;
             } | null;
             /**
+             * Slices
+             * @description The slice of each item (its language, its task), a list of slices, or null for none. Each slice is tested by itself, and the p-values are adjusted together: did any slice get worse?
+             * @default null
+             */
+            slices?: (string | number | boolean | (string | number)[] | null)[] | {
+                [key: string]: string | number | boolean | (string | number)[] | null;
+            } | null;
+            /**
              * On Missing
              * @description Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value.
              * @default error
@@ -3958,10 +4201,29 @@ export interface components {
                 [key: string]: number | string;
             } | null;
             /**
+             * @description u and v are a judge's scores, and these are people's of some items, drawn at random: they correct the difference.
+             * @default null
+             */
+            labels?: components["schemas"]["Labels"] | null;
+            /**
+             * @description How `labels` correct the judge.
+             * @default null
+             */
+            correction?: components["schemas"]["CorrectionChoice"] | null;
+            /**
+             * Covariates
+             * @description Numbers by name, such as lengths, of which the difference is made independent.
+             * @default null
+             */
+            covariates?: {
+                [key: string]: components["schemas"]["Covariate"];
+            } | null;
+            /**
              * @default {
              *       "name": "mean_difference",
              *       "unit": null,
              *       "repeats": null,
+             *       "average": null,
              *       "zero_method": null,
              *       "interpolation": null,
              *       "q": null
@@ -3980,6 +4242,12 @@ export interface components {
              * @default null
              */
             repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * Average
+             * @description As in statistic. Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
+             * @default null
+             */
+            average?: ("items" | "runs") | null;
             /**
              * Zero Method
              * @description As in statistic. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
@@ -4028,6 +4296,12 @@ export interface components {
              * @default null
              */
             repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * Average
+             * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
+             * @default null
+             */
+            average?: ("items" | "runs") | null;
             /**
              * Zero Method
              * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
@@ -4125,8 +4399,18 @@ export interface components {
             difference: number;
             /** P Value */
             p_value: number;
+            /** P Value Bounds */
+            p_value_bounds: [
+                number,
+                number
+            ];
             /** P Adjusted */
             p_adjusted: number;
+            /** P Adjusted Bounds */
+            p_adjusted_bounds: [
+                number,
+                number
+            ];
             /** Significant */
             significant: boolean;
         };
@@ -4135,16 +4419,33 @@ export interface components {
          * @description Tests of slices of the items, the smallest p-value first.
          *
          *     `p_value` is the probability of a smallest p-value at most as large as that of the `worst` slice. `exact_minimum` is
-         *     exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters.
+         *     exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters. `sidak` and `holm` bound
+         *     them where the p-values that a slice can have are not known. Where p_value is not `exact` it is the upper end of
+         *     `p_value_bounds`, or an estimate if a slice is sampled.
          */
         SlicesAnswer: {
             /**
              * Method
              * @enum {string}
              */
-            method: "exact_minimum" | "holm_discrete";
+            method: "exact_minimum" | "sidak" | "holm_discrete" | "holm";
             /** P Value */
             p_value: number;
+            /** P Value Bounds */
+            p_value_bounds: [
+                number,
+                number
+            ];
+            /**
+             * P Value Bounds Kind
+             * @enum {string}
+             */
+            p_value_bounds_kind: "certified" | "confidence";
+            /**
+             * Exact
+             * @description Whether p_value is what the method defines, but for rounding.
+             */
+            exact: boolean;
             /** Worst */
             worst: string;
             /** Items */
@@ -4172,6 +4473,16 @@ export interface components {
              * @description The power of n items at this effect; at least the requested power if n was solved.
              */
             power: number | null;
+            /**
+             * Floor
+             * @description For runs: the least accuracy of a new run that is no alarm; a count over the items.
+             */
+            floor: number | null;
+            /**
+             * False Alarm
+             * @description The probability that a new run of the same system is below the floor.
+             */
+            false_alarm: number | null;
         };
         /**
          * SpreadAnswer
@@ -4315,9 +4626,10 @@ export interface components {
             alternative: "two-sided" | "greater" | "less";
             /**
              * Test
+             * @description binomial and convex_bound: of a gate's threshold.
              * @enum {string}
              */
-            test: "permutation" | "bootstrap";
+            test: "permutation" | "bootstrap" | "binomial" | "convex_bound";
             /**
              * Exchange
              * @description What the test exchanges between the systems; null for one score per item.
@@ -4430,9 +4742,10 @@ export interface components {
             alternative: "two-sided" | "greater" | "less";
             /**
              * Test
+             * @description binomial and convex_bound: of a gate's threshold.
              * @enum {string}
              */
-            test: "permutation" | "bootstrap";
+            test: "permutation" | "bootstrap" | "binomial" | "convex_bound";
             /**
              * Exchange
              * @description What the test exchanges between the systems; null for one score per item.
@@ -4522,8 +4835,10 @@ export type CompareAnswer = components['schemas']['CompareAnswer'];
 export type ComparePlanAnswer = components['schemas']['ComparePlanAnswer'];
 export type CompareRequest = components['schemas']['CompareRequest'];
 export type CorrectionAnswer = components['schemas']['CorrectionAnswer'];
+export type CorrectionChoice = components['schemas']['CorrectionChoice'];
 export type CountsRequest = components['schemas']['CountsRequest'];
 export type CountsStatistic = components['schemas']['CountsStatistic'];
+export type Covariate = components['schemas']['Covariate'];
 export type Dataset = components['schemas']['Dataset'];
 export type DecisionAnswer = components['schemas']['DecisionAnswer'];
 export type Design = components['schemas']['Design'];
@@ -4539,6 +4854,7 @@ export type FractionAnswer = components['schemas']['FractionAnswer'];
 export type GateAnswer = components['schemas']['GateAnswer'];
 export type GateMetric = components['schemas']['GateMetric'];
 export type GateRequest = components['schemas']['GateRequest'];
+export type GateSlicesAnswer = components['schemas']['GateSlicesAnswer'];
 export type GroupsAnswer = components['schemas']['GroupsAnswer'];
 export type Health = components['schemas']['Health'];
 export type IntervalAnswer = components['schemas']['IntervalAnswer'];
@@ -4547,6 +4863,7 @@ export type ItemsAnswer = components['schemas']['ItemsAnswer'];
 export type JobAnswer = components['schemas']['JobAnswer'];
 export type JobRequest = components['schemas']['JobRequest'];
 export type JobsAnswer = components['schemas']['JobsAnswer'];
+export type Labels = components['schemas']['Labels'];
 export type LatticeAnswer = components['schemas']['LatticeAnswer'];
 export type ListRequest = components['schemas']['ListRequest'];
 export type ListedRequest = components['schemas']['ListedRequest'];
@@ -4614,6 +4931,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items. */
+                exchange?: "items" | "runs" | "both";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
@@ -4803,6 +5122,8 @@ export interface operations {
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items). */
+                average?: "items" | "runs";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear). */
@@ -4815,6 +5136,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items. */
+                exchange?: "items" | "runs" | "both";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
@@ -5028,6 +5351,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items. */
+                exchange?: "items" | "runs" | "both";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
@@ -5267,6 +5592,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items. */
+                exchange?: "items" | "runs" | "both";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
@@ -5551,10 +5878,18 @@ export interface operations {
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    label_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    covariates?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    correction?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
                     /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo. */
+                    slices?: string;
                     /**
                      * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, trec.
                      * @enum {string}
@@ -5614,6 +5949,11 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
+                     * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
+                     * @enum {string}
+                     */
+                    average?: "items" | "runs";
+                    /**
                      * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
@@ -5631,11 +5971,6 @@ export interface operations {
                     numerator?: string;
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
-                    /**
-                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
-                     * @enum {string}
-                     */
-                    average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
                     /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
@@ -5685,6 +6020,11 @@ export interface operations {
                      * @enum {string}
                      */
                     test?: "permutation" | "bootstrap";
+                    /**
+                     * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items.
+                     * @enum {string}
+                     */
+                    exchange?: "items" | "runs" | "both";
                     /**
                      * @description How much of the null distribution to return. Default summary.
                      * @enum {string}
@@ -6022,6 +6362,8 @@ export interface operations {
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary). */
+                average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear). */
@@ -6048,6 +6390,8 @@ export interface operations {
                 pairs?: "auto" | "all" | "significant" | "none";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute the p-values. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items. */
+                exchange?: "items" | "runs" | "both";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
                 higher_is_better?: boolean;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level of a family. Default 0.05. */
@@ -6064,8 +6408,6 @@ export interface operations {
                 decimals?: number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                 compare?: string;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary). */
-                average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
@@ -6177,6 +6519,8 @@ export interface operations {
                     groups?: string;
                     /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo. */
+                    slices?: string;
                     /**
                      * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, lighteval, openai-evals, promptfoo, comet, opencompass, deepeval.
                      * @enum {string}
@@ -6223,6 +6567,11 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
+                     * @enum {string}
+                     */
+                    average?: "binary" | "micro" | "macro" | "weighted";
+                    /**
                      * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
@@ -6242,11 +6591,6 @@ export interface operations {
                     denominator?: string;
                     /** @description Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0. */
                     expression?: string;
-                    /**
-                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
-                     * @enum {string}
-                     */
-                    average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
                     /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
@@ -6328,6 +6672,11 @@ export interface operations {
                      * @enum {string}
                      */
                     method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
+                    /**
+                     * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items.
+                     * @enum {string}
+                     */
+                    exchange?: "items" | "runs" | "both";
                     /** @description Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
                     higher_is_better?: boolean;
                     /** @description Significance level of a family. Default 0.05. */
@@ -6593,10 +6942,18 @@ export interface operations {
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    label_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    covariates?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    correction?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
                     /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo. */
+                    slices?: string;
                     /**
                      * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, trec.
                      * @enum {string}
@@ -6656,6 +7013,11 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
+                     * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
+                     * @enum {string}
+                     */
+                    average?: "items" | "runs";
+                    /**
                      * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
@@ -6673,11 +7035,6 @@ export interface operations {
                     numerator?: string;
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
-                    /**
-                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
-                     * @enum {string}
-                     */
-                    average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
                     /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
@@ -6728,6 +7085,11 @@ export interface operations {
                      */
                     test?: "permutation" | "bootstrap";
                     /**
+                     * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items.
+                     * @enum {string}
+                     */
+                    exchange?: "items" | "runs" | "both";
+                    /**
                      * @description How much of the null distribution to return. Default summary.
                      * @enum {string}
                      */
@@ -6762,14 +7124,20 @@ export interface operations {
                     /** @description The name of the system. */
                     name_v?: string;
                     /**
-                     * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that. Default no_regression.
+                     * @description no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail only when it is shown to differ by at least that; at_least and not_below have a `threshold` and no baseline: pass only when U is shown to be better than it, or fail only when U is shown to be worse. Default no_regression.
                      * @enum {string}
                      */
-                    policy?: "no_regression" | "non_inferior" | "improve" | "equivalent";
+                    policy?: "no_regression" | "non_inferior" | "improve" | "equivalent" | "at_least" | "not_below";
                     /** @description In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items. Default 0. */
                     margin?: number;
                     /** @description Whether more is better. If left out, the metric's name or the statistic decides it (wer, ter, loss, latency: less; accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an expression, an unknown metric) is refused without it. */
                     higher_is_better?: boolean;
+                    /** @description For at_least and not_below: the score to compare with, in the statistic's units; there is no v then. */
+                    threshold?: number;
+                    /** @description With a threshold, for scores that are not right or wrong: the least and the largest possible score. A JSON list, or separated by commas. */
+                    range?: string;
+                    /** @description Whether a slice that became worse fails the gate. */
+                    fail_if_any_slice?: boolean;
                     /** @enum {string} */
                     on_inconclusive?: "pass" | "fail";
                     /** @description A JSON list of objects whose members are fields of this form: one metric each, such as [{"statistic": "upos"}, {"statistic": "las", "margin": 0.5}]. */
@@ -7058,10 +7426,18 @@ export interface operations {
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    label_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    covariates?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    correction?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
                     /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo. */
+                    slices?: string;
                     /**
                      * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, trec.
                      * @enum {string}
@@ -7121,6 +7497,11 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
+                     * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
+                     * @enum {string}
+                     */
+                    average?: "items" | "runs";
+                    /**
                      * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
@@ -7138,11 +7519,6 @@ export interface operations {
                     numerator?: string;
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
-                    /**
-                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
-                     * @enum {string}
-                     */
-                    average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
                     /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
@@ -7193,6 +7569,11 @@ export interface operations {
                      */
                     test?: "permutation" | "bootstrap";
                     /**
+                     * @description What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of each item, for new runs of these items, with as many runs as there are; both: p is the larger one. Default items.
+                     * @enum {string}
+                     */
+                    exchange?: "items" | "runs" | "both";
+                    /**
                      * @description How much of the null distribution to return. Default summary.
                      * @enum {string}
                      */
@@ -7227,14 +7608,16 @@ export interface operations {
                     /** @description The name of the system. */
                     name_v?: string;
                     /**
-                     * @description The number to solve for: power, n (items) or effect (the true difference). Default effect.
+                     * @description The number to solve for: power, n (items) or effect (the true difference); for runs floor or false_alarm. Default effect.
                      * @enum {string}
                      */
-                    solve?: "power" | "n" | "effect";
+                    solve?: "power" | "n" | "effect" | "floor" | "false_alarm";
                     /** @description Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all. A JSON list, or separated by commas. A number, or a JSON list of numbers. */
                     n?: string;
                     /** @description The true difference U - V, in the statistic's units; default: that of a binary design. */
                     effect?: number;
+                    /** @description With solve false_alarm: the accuracy that is an alarm when a new run is below it. */
+                    floor?: number;
                     /** @description How many tests share alpha (Bonferroni). Default 1. */
                     comparisons?: number;
                 };

@@ -17,10 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from ..lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals
-from ..probability import Alternative, Region, clipped_region
-
-# Smaller ratios are differences of logarithms.
-_LEAST_RATIO = 1e-300
+from ..probability import Alternative, Region, clipped_region, log_ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +111,8 @@ class FiniteLaws:
         return form
 
 
-def log_ratio(part: int, whole: int) -> float:
-    """Return log(part / whole) of positive integers of any length, to a few roundoffs of it and of one."""
-    ratio = part / whole  # correctly rounded if it is a normal double
-    return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
+def _order(law: Law) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    return law.top, law.values, law.ways
 
 
 def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> FiniteLaws:
@@ -141,7 +136,7 @@ def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> F
     if spread + abs(offset) >= MAX_TOTAL:
         raise LatticeOverflowError("the sum of the largest values is 2**61 or more")
     step = divisor or 1
-    ordered = sorted(groups, key=lambda law: (law.top, law.values, law.ways))
+    ordered = sorted(groups, key=_order)
     distinct = tuple(Law(tuple(value // step for value in law.values), law.ways) for law in ordered)
     counts = np.array([groups[law] for law in ordered], dtype=np.int64)
     return FiniteLaws(offset, step, distinct, counts, items)
@@ -177,12 +172,27 @@ def ties_of(form: FiniteLaws, observed: int, alternative: Alternative) -> tuple[
 
 
 def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict[int, int]:
-    """Return {of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
-    runs = [*u, *v]
-    total, taken = sum(runs), len(u)
-    binary = set(runs) <= {0, 1}
-    sums = right_or_wrong(total, len(runs), taken) if binary else subset_sums(runs, taken)
+    """{of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
+    runs, n, m = [*u, *v], len(u), len(v)
+    low, high, total = min(runs), max(runs), sum(runs)
+    if all(run in (low, high) for run in runs):
+        step = high - low
+        counts = right_or_wrong(runs.count(high) if step else 0, n + m, n)
+        sums = {low * n + step * part: ways for part, ways in counts.items()}
+    elif m < n:
+        sums = {total - part: ways for part, ways in subset_sums(runs, m).items()}
+    else:
+        sums = subset_sums(runs, n)
     return {(of_u + of_v) * part - of_v * total: ways for part, ways in sums.items()}
+
+
+def steps_to_list(runs: Sequence[int], taken: int) -> int:
+    """About how many steps `relabelled` takes for ascending integer runs, shape (n + m,)."""
+    few = min(taken, len(runs) - taken)
+    if runs[few] in (runs[0], runs[-1]) and all(run in (runs[0], runs[-1]) for run in runs):
+        return few
+    sums = sum(runs[len(runs) - few :]) - sum(runs[:few]) + 1
+    return min(math.comb(len(runs), few), sums) * few * len(runs) // 4
 
 
 def right_or_wrong(right: int, runs: int, taken: int) -> dict[int, int]:

@@ -18,16 +18,27 @@ from ..lattice import Integers
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, estimate_by, stream
 from ..one_sum.summary import Law, masses_on
 from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
-from ..probability import SMALLEST, Alternative, Region
+from ..probability import IMPOSSIBLE, SMALLEST, Alternative, Probability, Region, from_ratio
 from ..tilting import bernstein_reach
+from . import fft
 from .fft import of_the_top
 from .form import FiniteLaws
 from .spectrum import centre, spectrum
 from .tilt import tilt_at
 
 
-def with_ties(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """Return P(T in region) and P(T in ties) as exact fractions."""
+def with_ties(
+    method: str, form: FiniteLaws, region: Region, ties: tuple[int, ...]
+) -> tuple[Probability, Probability]:
+    """P(T in region), which is not empty, by an exact method, and the mass at `ties` (`form.ties_of`)."""
+    if method == "fft":
+        return fft.with_ties(form, region, ties)
+    found, tied = counted(form, region, ties)
+    return from_ratio(found), from_ratio(tied) if tied else IMPOSSIBLE
+
+
+def counted(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    """Both as exact fractions."""
     ways, total = ways_of(form), all_ways(form)
     inside = sum(
         int(sum((ways[t] for t in range(low, high + 1)), flint.fmpz(0))) for low, high in region.intervals

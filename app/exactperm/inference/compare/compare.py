@@ -310,6 +310,9 @@ def _planned_max_t(
 
 def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget: Budget) -> PreparedBoard:
     spec, options = comparison.spec, comparison.options
+    if options.exchange != "items" and comparison.adjust in {"max_t", "holm_discrete"}:
+        detail = f"{comparison.adjust} adjusts tests that exchange items: use holm, or leave exchange out."
+        raise InvalidTest.at("/adjust", "not_available", detail)
     if systems.weights is not None and spec.name not in WEIGHTED:
         require_unweighted(spec.name)
     once = reduced(systems, spec)

@@ -406,6 +406,8 @@ def overall_comparison(comparison: Comparison, names: Sequence[str]) -> Comparis
 
 def _items_count_alike(parts: Sequence[Systems], spec: StatisticSpec) -> bool:
     """Whether the mean over data sets is the mean over all items: means of items, of as many in every data set."""
+    if spec.parameters.get("average") == "runs":
+        return False
     if spec.name not in _OF_ITEMS or any(part.present or part.weights is not None for part in parts):
         return False
     columns = [next(iter(part.columns.values())) for part in parts]
@@ -435,4 +437,7 @@ def plan_overall(
     intervals = PairIntervals(means) if wanted else None
     if _items_count_alike(overall.parts, spec):
         return plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls), intervals
+    if options.exchange != "items":
+        detail = "The mean over data sets has no test that exchanges runs: set aggregate to micro (all items together), or to null."
+        raise InvalidTest.at("/aggregate", "no_macro", detail)
     return macro_pairs(means), intervals

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...answers.test import Fraction2
+from ...answers.test import ExactFraction
 from ...engine.binomial_tails import exact_tail, exact_tails
 from ...engine.lattice import CanonicalForm, Integers, Reals
 from ...engine.one_sum import rational
@@ -29,12 +29,12 @@ Flags = NDArray[np.bool_]
 class Listed:
     """Fractions that came with the answers, None where there was none."""
 
-    values: tuple[Fraction2 | None, ...]
+    values: tuple[ExactFraction | None, ...]
 
     def __call__(self, test: int) -> Fraction | None:
         """The exact p-value of one test."""
         value = self.values[test]
-        return None if value is None else Fraction(value.numerator, 1 << value.log2_denominator)
+        return None if value is None else value.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class PairTest:
     method: str
     exact: bool
     sampled: bool
-    fraction: Fraction2 | None
+    fraction: ExactFraction | None
     notes: tuple[tuple[str, str], ...] = ()
     null: Null | None = None
 

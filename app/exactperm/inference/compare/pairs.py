@@ -25,6 +25,7 @@ from ...statistics.pairwise.correlation import Correlation, joined
 from ...statistics.pairwise.data import seconds_of
 from ...statistics.pairwise.reduce import correlation_of
 from ...statistics.reducers import Problem, mean_of, reduce
+from ...statistics.runs import Runs, require_exchange
 from ...statistics.scores import Quantiles
 from ..additive import AdditiveTest, RoundedTest
 from ..certificate import Answer, PlannedTest, Result, certified, flaw_of, require
@@ -32,6 +33,7 @@ from ..intervals import PlannedInterval, interval_of, planned_interval
 from ..joint import JointTest
 from ..options import Options
 from ..paired import planned_problem, planned_test
+from ..runs import BothTest, RunsTest, refuse_beside_runs
 from .board import about_pairs
 from .integer_systems import (
     BinarySystems,
@@ -229,14 +231,14 @@ def _longest(planned: PlannedTest) -> float:
     return planned.longest_seconds if isinstance(planned, JointTest) else planned.seconds
 
 
-def _sign(problem: Problem, observed: float) -> int:
+def _sign(problem: Problem | Runs, observed: float) -> int:
     """The sign of the statistic as observed, exactly."""
     u, v = problem.score_u, problem.score_v
     if u is not None and v is not None:
         difference = u - v
         if not isinstance(difference, float) or abs(difference) > _NEARLY * max(abs(float(u)), abs(float(v))):
             return int(difference > 0) - int(difference < 0)
-    if isinstance(problem, Additive | Quantiles):
+    if isinstance(problem, Additive | Quantiles | Runs):
         return int(observed > 0) - int(observed < 0)
     if isinstance(problem, Correlation):
         return problem.sign
@@ -256,6 +258,8 @@ def _log10_attainable(planned: PlannedTest, result: Result) -> float:
         return math.nan
     if result.attainable > SMALLEST:
         return math.log10(result.attainable)
+    if isinstance(planned, RunsTest | BothTest):
+        return math.log10(SMALLEST)
     if not isinstance(planned, AdditiveTest | RoundedTest):
         return -result.items.nonzero * math.log10(2.0)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
@@ -619,6 +623,10 @@ def plan_pairs(
     """
     if options.test != "permutation":
         raise InvalidTest.at("/test", "not_a_permutation", "Systems are compared by permutation tests only.")
+    if options.exchange != "items":
+        require_exchange(systems.kind, spec.name)
+        refuse_beside_runs(options)
+        return GeneralPairs(systems, spec, options, pairs, budget)
     once = reduced(systems, spec) if once is None else once
     # A method requested by name is run.
     if isinstance(once, BinarySystems) and options.method == "auto":

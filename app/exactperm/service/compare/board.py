@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from ...answers.test import ReadingRecord, WarningRecord
+from ...answers.test import Exchange, ReadingRecord, WarningRecord
 from ...errors import InvalidTest, PointerMap, located
 from ...inputs.alignment import (
     GOLD,
@@ -189,7 +189,8 @@ def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> 
 
 
 def board_of(
-    given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
+    given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None,
+    exchange: Exchange = "items",
 ) -> Board:  # fmt: skip
     """Align and check the systems of a data set; raises InvalidTest as `align` does, and for counts, texts and labels, at places as sent."""
     taken, aligned, places = given.taken(on_missing, decimals)
@@ -198,9 +199,9 @@ def board_of(
         systems_kind: SystemsKind = kind
         if kind == "counts":
             _require_same_counts(dict(zip(given.systems, taken.values(), strict=True)))
-        elif kind == "scores":
+        elif kind == "scores" and exchange == "items":
             taken = dict(per_item_systems(taken, aligned.present, spec))
-        else:
+        elif kind != "scores":
             systems_kind = "segments" if spec.name in TEXT_STATISTICS else kind
             taken = outputs_of(taken, spec)
         _require_used(given, kind, spec)

@@ -122,7 +122,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         boards: dict[str | None, Board] = {}
         for name, given in decoded.boards.items():
             places = chained(_in_dataset(name), decoded.pointer_map)
-            boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
+            boards[name] = board_of(
+                given, choices.kind, spec, choices.on_missing, choices.decimals, choices.exchange
+            )
         places = decoded.pointer_map
         cost = None
         if decoded.cost is not None:

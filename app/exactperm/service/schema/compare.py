@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
-from ...answers.test import Alternative, Method
+from ...answers.test import Alternative, Exchange, Method
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.columns import MAX_DECIMALS
 from .fields import (
@@ -32,7 +32,7 @@ from .fields import (
     schemas_of_parameters,
     union_schema,
 )
-from .requests import MAX_SEED, REQUEST_MODELS, SMALL_SCORES
+from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")
@@ -254,6 +254,7 @@ class CompareChoices(Wire):
         "counts the others.",
     )
     method: Method = option("auto", "How to compute the p-values.")
+    exchange: Exchange = option("items", EXCHANGE)
     samples: int = option(20_000, "Monte Carlo samples (method monte_carlo).", ge=1)
     seed: int = option(0, "Monte Carlo seed; the default is fixed.", ge=0, le=MAX_SEED)
     precision: Share = option(1e-3, "Requested relative width of a p-value bracket (method bounds).")

@@ -430,16 +430,15 @@ def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
 def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
     """The statistic for inference; omitted choices have their defaults, so that ids agree."""
     given = {name: value for name, value in statistic if name != "name" and value is not None}
-    return StatisticSpec(statistic.name, {**_default_choices(kind, statistic.name), **given})
+    defaults, later = _default_choices(kind, statistic.name)
+    kept = {name: value for name, value in given.items() if later.get(name) != value}
+    return StatisticSpec(statistic.name, {**defaults, **kept})
 
 
 @cache
-def _default_choices(kind: TestKind, name: str) -> dict[str, Any]:
-    """The default choices of a statistic."""
-    return {
-        parameter.name: parameter.default
-        for entry in entries(kind)
-        if entry.name == name
-        for parameter in entry.parameters
-        if parameter.choices and parameter.default is not None
-    }
+def _default_choices(kind: TestKind, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The default choices of a statistic: those in every id, and those in none."""
+    of = [parameter for entry in entries(kind) if entry.name == name for parameter in entry.parameters]
+    listed = [parameter for parameter in of if parameter.choices and parameter.default is not None]
+    early, late = ({one.name: one.default for one in listed if one.later == later} for later in (False, True))
+    return early, late

@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from ...answers.gate import OnInconclusive, Policy, SliceRule
 from ...answers.power import Solve
-from ...answers.test import Alternative, Method, Resampling
+from ...answers.test import Alternative, Exchange, Method, Resampling
 from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
 from ...inputs.columns import MAX_DECIMALS
@@ -77,6 +77,12 @@ SMALL_COUNTS: list[Any] = [
 ]
 
 
+EXCHANGE = (
+    "What the null hypothesis exchanges between the systems. items: the means of their runs, for new items; runs: the runs of "
+    "each item, for new runs of these items, with as many runs as there are; both: p is the larger one."
+)
+
+
 class Names(Wire):
     """The names of the systems in reports."""
 
@@ -113,6 +119,7 @@ class Choices(Wire):
     test: Resampling = option(
         "permutation", "The null model: systems exchanged at random, or items drawn with replacement."
     )
+    exchange: Exchange = option("items", EXCHANGE)
     samples: int = option(20_000, "Monte Carlo samples (method monte_carlo).", ge=1)
     seed: int = option(0, "Monte Carlo seed; the default is fixed.", ge=0, le=MAX_SEED)
     precision: Share = option(1e-3, "Requested relative width of a p-value bracket (method bounds).")

@@ -3,6 +3,7 @@ const roles = new Map();
 const words = new Map(); // statistics and metrics of files
 export const ENGINE_OPTIONS = {
   test: { label: "Null model", fallback: "permutation", hint: "The permutation test keeps its level with few items; the bootstrap resamples items." },
+  exchange: { label: "What is exchanged", hint: "Where items were run several times: items speak of new items, their runs of new runs of these items.", choices: [["", "Items"], ["runs", "Runs of each item"], ["both", "Both: the larger p-value"]] },
   method: { label: "Method", fallback: "auto", hint: "auto takes the cheapest exact method; the answer names it with the reason." },
   samples: { label: "Samples", hint: "For the method monte_carlo.", fallback: "20000", numeric: true },
   seed: { label: "Seed", fallback: "0", numeric: true },

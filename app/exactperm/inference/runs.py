@@ -1,0 +1,214 @@
+"""The test that exchanges runs, and the one that exchanges items and runs: p is the larger of both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ..answers.test import (
+    ExactFraction,
+    Exchange,
+    ExchangedTest,
+    ExchangesRecord,
+    GeneralisesTo,
+    ItemsRecord,
+    LatticeRecord,
+    StatisticRecord,
+)
+from ..engine.finite_laws import methods
+from ..engine.finite_laws.form import FiniteLaws, region, ties_of
+from ..engine.plan import Budget, Cost, Plan
+from ..engine.probability import Region, without_half
+from ..errors import Choice, InvalidTest
+from ..statistics.paired import Paired, Repeated, Scores, StatisticSpec
+from ..statistics.reducers import Problem
+from ..statistics.runs import Runs, reduce_runs, require_runs
+from .certificate import Answer, PlannedTest, Result, certified, certified_by, mid_p_value, sampled
+from .options import Options
+from .record import laws_seconds, null_of_laws, times
+
+GENERALISES_TO: dict[Exchange, GeneralisesTo] = {
+    "items": "new items",
+    "runs": "new runs of these items",
+    "both": "new runs and new items",
+}
+# Listing the laws: of a run.
+_SECONDS_PER_RUN = 2e-6
+
+
+@dataclass(frozen=True, slots=True)
+class RunsTest:
+    """A difference of means, sums or pass rates whose runs are dealt anew, with its region and its plan."""
+
+    options: Options
+    problem: Runs
+    region: Region
+    plan: Plan
+    fraction_by: Cost | None
+    pictured: float
+
+    @property
+    def form(self) -> FiniteLaws:
+        """The laws of the units."""
+        return self.problem.form
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: the p-value, its fraction, and the null distribution."""
+        fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
+        listed = _SECONDS_PER_RUN * sum(self.problem.samples or (2 * self.problem.items, 0))
+        return self.plan.chosen.seconds + fraction + self.pictured + listed
+
+    def solve(self) -> Result:
+        """Run the planned method and summarise the null."""
+        problem, form = self.problem, self.form
+        pairs = zip(form.laws, form.counts.tolist(), strict=True)
+        # No way to deal a unit's runs has a smaller probability.
+        least = -sum(count * math.log10(law.total) for law, count in pairs)
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
+        attainable = methods.smallest_attainable(form, self.options.alternative)
+        return Result(
+            answer=answer,
+            by=by,
+            lattice=LatticeRecord(times(form.step, problem.unit), len(form.laws), form.range),
+            attainable_between=(attainable, attainable),
+            items=self._items(),
+            statistic=StatisticRecord(
+                problem.name,
+                times(problem.observed, problem.unit),
+                float(problem.score_u),
+                float(problem.score_v),
+            ),
+            null=null_of_laws(form, problem.unit, self.options.pmf),
+        )
+
+    def _items(self) -> ItemsRecord:
+        problem, ahead = self.problem, self.problem.ahead
+        wins, losses = int((ahead > 0).sum()), int((ahead < 0).sum())
+        nonzero = int(self.form.counts.sum())
+        return ItemsRecord(problem.items, nonzero, problem.clusters, wins, len(ahead) - wins - losses, losses)
+
+    def _answer(self, by: Cost) -> Answer:
+        """The unchecked answer of one method."""
+        options, form = self.options, self.form
+        if by.method == "monte_carlo":
+            estimate = methods.estimate(form, self.region, samples=options.samples, seed=options.seed)
+            return sampled(estimate, self._fraction())
+        ties = ties_of(form, self.problem.observed, options.alternative)
+        found, tied = methods.with_ties(by.method, form, self.region, ties)
+        return certified(found, self._fraction(), without_half(found, tied))
+
+    def _fraction(self) -> ExactFraction | None:
+        """The exact fraction, if requested and not given by the method that runs."""
+        if self.fraction_by is None:
+            return None
+        return certified(methods.with_ties(self.fraction_by.method, self.form, self.region, ())[0]).fraction
+
+
+@dataclass(frozen=True, slots=True)
+class BothTest:
+    """The test that exchanges items and the one that exchanges runs: what both reject (Berger 1982, intersection-union)."""
+
+    items: PlannedTest
+    runs: RunsTest
+
+    @property
+    def options(self) -> Options:
+        """The options of both."""
+        return self.runs.options
+
+    @property
+    def problem(self) -> Problem | Runs:
+        """That of the items."""
+        return self.items.problem
+
+    @property
+    def plan(self) -> Plan:
+        """The longer plan."""
+        return max(self.items.plan, self.runs.plan, key=lambda plan: plan.chosen.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of both."""
+        return self.items.seconds + self.runs.seconds
+
+    def solve(self) -> Result:
+        """Run both; everything but the p-value is that of the test with the larger one."""
+        results = self.items.solve(), self.runs.solve()
+        larger = max(results, key=lambda result: result.answer.p_value)
+        low, high = (max(ends) for ends in zip(*(each.attainable_between for each in results), strict=True))
+        return replace(
+            larger,
+            answer=_larger(*(result.answer for result in results)),
+            attainable_between=(low, high),
+            warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
+            exchanges=ExchangesRecord(*map(_exchanged, results)),
+        )
+
+
+def _larger(first: Answer, second: Answer) -> Answer:
+    """The larger p-value, as certain as both are."""
+    larger, other = (first, second) if first.p_value >= second.p_value else (second, first)
+    mids = [answer.mid for answer in (first, second)]
+    mid = None if None in mids else max((mid for mid in mids if mid is not None), key=lambda mid: mid.log_p)
+    low, high = (max(ends) for ends in zip(first.bounds, second.bounds, strict=True))
+    if high <= larger.bounds[1]:
+        return replace(larger, bounds=(max(low, larger.bounds[0]), high), mid=mid)
+    # The other may be the larger one: neither is exact.
+    return replace(
+        larger,
+        bounds=(low, high),
+        relative_error_bound=None if other.monte_carlo else high / larger.p_value - 1.0,
+        fraction=None,
+        monte_carlo=larger.monte_carlo or other.monte_carlo,
+        bracket=other.monte_carlo is None,
+        mid=None,
+    )
+
+
+def _exchanged(result: Result) -> ExchangedTest:
+    answer = result.answer
+    return ExchangedTest(
+        answer.p_value, answer.log10_p_value, answer.bounds, mid_p_value(answer), result.by.method
+    )
+
+
+def runs_test(
+    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, margin: Fraction = Fraction(0)
+) -> RunsTest:
+    """Plan the test that exchanges runs; raises InvalidTest and what the engine raises."""
+    refuse_beside_runs(options)
+    problem = reduce_runs(require_runs(data, spec.name), spec, margin)
+    form = problem.form
+    tail = region(form, problem.observed, options.alternative)
+    plan = methods.plan(form, budget, method=options.method, samples=options.samples)
+    fraction_by = None
+    if options.exact_fraction and plan.chosen.method != "rational":
+        fraction_by = methods.fraction_cost(form, budget)
+    return RunsTest(options, problem, tail, plan, fraction_by, laws_seconds(form, options.pmf))
+
+
+_ITEMS = (Choice("exchange items, the means of their runs", {"exchange": "items"}),)
+
+
+def refuse_beside_runs(options: Options) -> None:
+    """Refuse what no test that exchanges runs has; raises InvalidTest."""
+    if options.test == "bootstrap":
+        detail = "Exchanging runs is a permutation test: leave exchange out, or set test to permutation."
+        raise InvalidTest.at("/exchange", "exchange_needs_permutation", detail, _ITEMS)
+    for name in ("confidence_level", "power"):
+        if getattr(options, name) is not None:
+            detail = f"A test that exchanges runs has no confidence interval and no power: leave {name} or exchange out."
+            raise InvalidTest.at(f"/{name}", "exchange_has_no_interval", detail, _ITEMS)
+    if options.sequential is not None:
+        detail = "E-values are for the test that exchanges items: leave sequential or exchange out."
+        raise InvalidTest.at("/sequential", "not_available", detail, _ITEMS)
+
+
+def exchange_of(data: Paired, options: Options) -> Exchange | None:
+    """What the answer says was exchanged: nothing in a bootstrap, or of one score per item unless requested."""
+    if options.exchange != "items":
+        return options.exchange
+    repeated = isinstance(data, Scores) and (isinstance(data.u, Repeated) or isinstance(data.v, Repeated))
+    return "items" if repeated and options.test == "permutation" else None
