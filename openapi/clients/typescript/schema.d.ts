@@ -580,6 +580,8 @@ export interface components {
                 [key: string]: components["schemas"]["BoardAnswer"];
             } | null;
             overall: components["schemas"]["BoardAnswer"] | null;
+            /** @description With costs; null without. */
+            frontier: components["schemas"]["FrontierAnswer"] | null;
             reading: components["schemas"]["ReadingAnswer"] | null;
             /** Warnings */
             warnings: components["schemas"]["WarningAnswer"][];
@@ -862,10 +864,26 @@ export interface components {
             alpha?: number;
             /**
              * Confidence Level
-             * @description Requests a confidence interval of each difference.
+             * @description Requests a confidence interval of each difference, and of each system where that is a mean.
              * @default null
              */
             confidence_level?: number | null;
+            /**
+             * Range
+             * @description With confidence_level, for scores that are not right or wrong: the least and the largest possible score, for the interval of each system.
+             * @default null
+             */
+            range?: number[] | null;
+            /**
+             * Frontier
+             * @description Requests the frontier of cost and quality: which systems another one beats in both. The items' costs by system, less is better; for files the name of their column.
+             * @default null
+             */
+            frontier?: {
+                cost: {
+                    [key: string]: unknown[] | Record<string, never>;
+                };
+            } | string | null;
             /**
              * Pairs
              * @description The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others.
@@ -1992,6 +2010,54 @@ export interface components {
             numerator: string;
             /** Log2 Denominator */
             log2_denominator: number;
+        };
+        /**
+         * FrontierAnswer
+         * @description Cost against quality. The systems that are not excluded hold the true frontier with confidence 1 - alpha.
+         */
+        FrontierAnswer: {
+            /** Systems */
+            systems: components["schemas"]["FrontierSystemAnswer"][];
+            /** Pairs */
+            pairs: components["schemas"]["FrontierPairAnswer"][];
+        };
+        /**
+         * FrontierPairAnswer
+         * @description Whether u is better and cheaper than v: the larger one of two one-sided p-values; adjusted by Holm over all pairs.
+         */
+        FrontierPairAnswer: {
+            /** U */
+            u: string;
+            /** V */
+            v: string;
+            /** P Value */
+            p_value: number;
+            /** P Quality */
+            p_quality: number;
+            /** P Cost */
+            p_cost: number;
+            /** P Adjusted */
+            p_adjusted: number;
+        };
+        /**
+         * FrontierSystemAnswer
+         * @description Whether another system is better and cheaper: `p_value` is the smallest one of that, `dominated_by` has it if `excluded`.
+         *
+         *     `cost` is the mean cost of an item. A system is `excluded` where p_adjusted <= alpha for certain.
+         */
+        FrontierSystemAnswer: {
+            /** Name */
+            name: string;
+            /** Cost */
+            cost: number;
+            /** Excluded */
+            excluded: boolean;
+            /** Dominated By */
+            dominated_by: string | null;
+            /** P Value */
+            p_value: number;
+            /** P Adjusted */
+            p_adjusted: number;
         };
         /**
          * GateAnswer
@@ -4571,6 +4637,24 @@ export interface components {
             better_than: number | null;
             /** Worse Than */
             worse_than: number | null;
+            /** @description At confidence_level, of means of independent items that are right or wrong, or lie in `range`; else null. */
+            interval: components["schemas"]["SystemIntervalAnswer"] | null;
+        };
+        /**
+         * SystemIntervalAnswer
+         * @description A confidence interval of one system's true mean, not simultaneous with others; see `SystemRecord`.
+         */
+        SystemIntervalAnswer: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /**
+             * Method
+             * @description clopper_pearson: of right-or-wrong items; convex_bound: of other scores in the requested range.
+             * @enum {string}
+             */
+            method: "clopper_pearson" | "convex_bound";
         };
         /**
          * TestAnswer
@@ -4851,6 +4935,9 @@ export type ExchangedTestAnswer = components['schemas']['ExchangedTestAnswer'];
 export type ExchangesAnswer = components['schemas']['ExchangesAnswer'];
 export type FamilyAnswer = components['schemas']['FamilyAnswer'];
 export type FractionAnswer = components['schemas']['FractionAnswer'];
+export type FrontierAnswer = components['schemas']['FrontierAnswer'];
+export type FrontierPairAnswer = components['schemas']['FrontierPairAnswer'];
+export type FrontierSystemAnswer = components['schemas']['FrontierSystemAnswer'];
 export type GateAnswer = components['schemas']['GateAnswer'];
 export type GateMetric = components['schemas']['GateMetric'];
 export type GateRequest = components['schemas']['GateRequest'];
@@ -4904,6 +4991,7 @@ export type SolutionAnswer = components['schemas']['SolutionAnswer'];
 export type SpreadAnswer = components['schemas']['SpreadAnswer'];
 export type StatisticAnswer = components['schemas']['StatisticAnswer'];
 export type SystemAnswer = components['schemas']['SystemAnswer'];
+export type SystemIntervalAnswer = components['schemas']['SystemIntervalAnswer'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestResult = components['schemas']['TestResult'];
 export type Versions = components['schemas']['Versions'];
@@ -6386,6 +6474,8 @@ export interface operations {
                 on_missing?: "error" | "pairwise" | "complete";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. greater means that u is better than v, even if lower is better. All pairs need two-sided. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests the frontier of cost and quality: which systems another one beats in both. The items' costs by system, less is better; for files the name of their column. */
+                frontier?: string;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others. Default auto. */
                 pairs?: "auto" | "all" | "significant" | "none";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute the p-values. Default auto. */
@@ -6396,8 +6486,10 @@ export interface operations {
                 higher_is_better?: boolean;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level of a family. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of each difference. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of each difference, and of each system where that is a mean. */
                 confidence_level?: number;
+                /** @description For bodies that cannot hold options; in application/json a member of the body. With confidence_level, for scores that are not right or wrong: the least and the largest possible score, for the interval of each system. A JSON list, or separated by commas. */
+                range?: string;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
@@ -6519,8 +6611,6 @@ export interface operations {
                     groups?: string;
                     /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo. */
-                    slices?: string;
                     /**
                      * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, lighteval, openai-evals, promptfoo, comet, opencompass, deepeval.
                      * @enum {string}
@@ -6662,6 +6752,8 @@ export interface operations {
                      * @enum {string}
                      */
                     alternative?: "two-sided" | "greater" | "less";
+                    /** @description Requests the frontier of cost and quality: which systems another one beats in both. The items' costs by system, less is better; for files the name of their column. */
+                    frontier?: string;
                     /**
                      * @description The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others. Default auto.
                      * @enum {string}
@@ -6681,8 +6773,10 @@ export interface operations {
                     higher_is_better?: boolean;
                     /** @description Significance level of a family. Default 0.05. */
                     alpha?: number;
-                    /** @description Requests a confidence interval of each difference. */
+                    /** @description Requests a confidence interval of each difference, and of each system where that is a mean. */
                     confidence_level?: number;
+                    /** @description With confidence_level, for scores that are not right or wrong: the least and the largest possible score, for the interval of each system. A JSON list, or separated by commas. */
+                    range?: string;
                     /** @description Monte Carlo samples (method monte_carlo). Default 20000. */
                     samples?: number;
                     /** @description Monte Carlo seed; the default is fixed. Default 0. */
