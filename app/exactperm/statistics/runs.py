@@ -295,9 +295,9 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         for (n, m, total, w), count in groups.items()
     )
     unit = Fraction(right) * _scale(data, spec) / common
-    differences = np.array(own[0], dtype=object) - np.array(own[1], dtype=object)
+    differences = np.array(totals[0], dtype=object) - np.array(totals[1], dtype=object)
     seen = sum(differences.tolist()), np.sign(differences).astype(np.int64)
-    return _problem(data, spec, laws, seen, unit, (unit * sum(own[0]), unit * sum(own[1])))
+    return _problem(data, spec, laws, seen, unit, (unit * sum(totals[0]), unit * sum(totals[1])))
 
 
 def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -> dict[int, int]:
