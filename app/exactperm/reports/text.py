@@ -68,6 +68,12 @@ def _slices(slices: SlicesRecord | None, alpha: float) -> list[str]:
     ]
 
 
+def _of_slices(metric: MetricRecord) -> list[str]:
+    """The p-value of slices that may fail the gate, as it was compared with alpha."""
+    decision = None if metric.slices is None else metric.slices.decision
+    return [] if decision is None else [f"p_slices_adjusted={decision_p_text(decision, metric.alpha)}"]
+
+
 def _interval_of_p(record: TestRecord) -> list[str]:
     """The interval of a sample with a control variate, which decides significance."""
     drawn = record.method.monte_carlo
@@ -138,6 +144,7 @@ def _metric(metric: MetricRecord) -> str:
         *data_words(metric.test),
         *_missing(metric.test),
         *_slices(metric.slices, terms.alpha),
+        *_of_slices(metric),
         *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)
