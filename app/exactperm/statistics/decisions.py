@@ -224,11 +224,19 @@ def compared(ratios: Ratios, target: Fraction, side: Alternative) -> NDArray[np.
 
 def as_float(value: Exact) -> float:
     """Return the nearest double (for a ball, to its midpoint), the largest one on overflow."""
-    try:
-        number = float(value) if isinstance(value, Fraction) else float(value.mid())
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf
+    if isinstance(value, Fraction):
+        return divided(value.numerator, value.denominator)
+    number = float(value.mid())
     return 0.0 if math.isnan(number) else max(-_LARGEST, min(number, _LARGEST))
+
+
+def divided(above: int, below: int) -> float:
+    """Return the double nearest to a quotient of integers, the largest one on overflow; 0 of a zero divisor."""
+    try:
+        number = above / below if above and below else 0.0
+    except OverflowError:
+        number = math.inf if (above > 0) == (below > 0) else -math.inf
+    return max(-_LARGEST, min(number, _LARGEST))
 
 
 def settled(

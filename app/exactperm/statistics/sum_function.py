@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
-from .decisions import LARGEST, Decisions, as_float, exact_value, nearest, settled, too_large
+from .decisions import LARGEST, Decisions, as_float, divided, exact_value, nearest, settled, too_large
 from .evaluation import Approximation, UnresolvedError, ball, to_double
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .quantity import Formula, Quantity, StateCost
@@ -291,7 +291,7 @@ class FunctionOf:
         if result is None:
             return [nearest(self.quantity, row) or 0.0 for row in states.tolist()]
         pairs = zip(result.numerator.tolist(), result.denominator.tolist(), strict=True)
-        return [as_float(Fraction(above, below)) if below else 0.0 for above, below in pairs]
+        return [divided(above, below) for above, below in pairs]
 
     def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
         """Mark where the sums have no value (x/0, the logarithm of zero), in their common shape."""
