@@ -54,7 +54,10 @@ def is_tiny(text: str) -> bool:
 def may_hold(text: Any) -> bool:
     """Whether a text or bytes of JSON or XML may hold such a number; False is certain."""
     known, zeros = (_IN_TEXT, _ZEROS) if isinstance(text, str) else (_IN_BYTES, _ZEROS.encode())
-    return zeros in text or any(e in text and pattern.search(text) for e, pattern in known.items())
+    # A single character is looked for much faster than two.
+    return zeros in text or any(
+        e[:1] in text and e in text and pattern.search(text) for e, pattern in known.items()
+    )
 
 
 def refusal(pointer: str) -> InvalidTest:
