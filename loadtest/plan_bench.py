@@ -58,10 +58,10 @@ class Case:
         test, method = self.test, self.test.plan.chosen.method
         if isinstance(test, AdditiveTest):
             if method == "monte_carlo":
-                return methods.by_sampling(test.form, test.region, samples=SAMPLES, seed=0)
+                return methods.sampled_probability(test.form, test.region, samples=SAMPLES, seed=0)
             if method == "bounds":
-                return methods.in_bounds(test.form, test.region, test.options.precision)
-            return methods.exactly(method, test.form, test.region)
+                return methods.lattice_bracket(test.form, test.region, test.options.precision)
+            return methods.exact_probability(method, test.form, test.region)
         if isinstance(test, RoundedTest):
             return test.solve()  # its null is the least part of it
         if not isinstance(test, JointTest):
@@ -70,11 +70,11 @@ class Case:
         if method == "monte_carlo":
             control = None if test.control is None else test.control.known()
             if control is None:
-                return joint_methods.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
-            return joint_methods.by_controlled_sampling(
+                return joint_methods.sampled_probability(test.form, extreme, samples=SAMPLES, seed=0)
+            return joint_methods.controlled_probability(
                 test.form, extreme, control, samples=SAMPLES, seed=0, values=test.reduced.function.values
             )
-        return joint_methods.exactly(method, test.form, extreme)
+        return joint_methods.exact_probability(method, test.form, extreme)
 
 
 def cases(options: Options) -> Iterator[Case]:

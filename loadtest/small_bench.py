@@ -54,7 +54,7 @@ def ours(stay: IntArray, swap: IntArray) -> float:
     form = canonical_form(stay, swap)
     tail = region(form, int(stay.sum()), "two-sided")
     plan = methods.plan(form, tail, Budget(), method="auto", samples=SAMPLES, alpha=ALPHA)
-    return methods.exactly(plan.chosen.method, form, tail).p
+    return methods.exact_probability(plan.chosen.method, form, tail).p
 
 
 def _p_value(title: str, effects: Effects, quick: bool) -> Table:

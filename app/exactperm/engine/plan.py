@@ -188,7 +188,7 @@ def choose(
     return Plan(requested, "requested by name", others, budget, by_name=True)
 
 
-def impatient(plan: Plan, quick: Cost, how: str) -> Plan | None:
+def quicker_plan(plan: Plan, quick: Cost, how: str) -> Plan | None:
     """Replace an exact method that `auto` chose and that takes too long by `quick`; None where it is fast enough.
 
     `how` describes `quick`. Samples precede exact methods, in case a bracket says less than they do.

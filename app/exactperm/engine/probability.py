@@ -171,7 +171,7 @@ def upper(form: CanonicalForm, interval: Interval) -> Interval:
     return interval if low + high >= form.range else (form.range - high, form.range - low)
 
 
-def by_intervals(
+def sum_of_intervals(
     form: CanonicalForm, region: Region, solve: Callable[[CanonicalForm, int, int], Probability]
 ) -> Probability:
     """Add `solve(form, low, high)` over the intervals of the region, each solved once, mirrored to the upper half."""
@@ -185,7 +185,7 @@ def by_intervals(
     return add([solved[upper(form, interval)] for interval in region.intervals])
 
 
-def without_half(p: Probability, ties: Probability) -> Probability:
+def mid_p(p: Probability, ties: Probability) -> Probability:
     """Subtract half of the mass at the observed value from p: Lancaster's (1961) mid-p-value.
 
     The mass is part of p, so the result is at least p / 2 and relative errors at most triple.

@@ -14,7 +14,7 @@ from ..engine.one_sum.methods import costs
 from ..engine.one_sum.summary import FEW, smallest_attainable
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan, choose
-from ..engine.probability import SMALLEST, Region, region, ties_of, without_half
+from ..engine.probability import SMALLEST, Region, mid_p, region, ties_of
 from ..engine.real.form import RealForm, RealRegion, items_up, real_problem
 from ..errors import InvalidTest
 from ..statistics.effects import Additive, Rounding
@@ -295,10 +295,12 @@ class AdditiveTest:
         """The unchecked answer of one method."""
         options, problem = self.options, self.problem
         if by.method == "monte_carlo":
-            estimate = methods.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
+            estimate = methods.sampled_probability(
+                self.form, self.region, samples=options.samples, seed=options.seed
+            )
             return sampled(estimate, self._fraction())
         if by.method == "bounds":
-            bracket = methods.in_bounds(
+            bracket = methods.lattice_bracket(
                 self.form,
                 self.region,
                 options.precision if by.precision is None else by.precision,
@@ -309,10 +311,10 @@ class AdditiveTest:
         certain = self.region.covers(self.form)
         method = by.method if not certain else None if self.tied_by is None else self.tied_by.method
         if method is None:
-            return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
+            return certified(methods.exact_probability(by.method, self.form, self.region), self._fraction())
         ties = ties_of(self.form, self.observed, options.alternative, absolute=problem.absolute)
         found, tied = methods.with_ties(method, self.form, self.region, ties)
-        mid = without_half(found, tied)
+        mid = mid_p(found, tied)
         return certified(found, self._fraction(), mid)
 
     def _least_log10(self) -> float:
@@ -326,7 +328,7 @@ class AdditiveTest:
         """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None
-        return certified(methods.exactly(self.fraction_by, self.form, self.region)).fraction
+        return certified(methods.exact_probability(self.fraction_by, self.form, self.region)).fraction
 
 
 def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:

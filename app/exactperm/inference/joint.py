@@ -19,7 +19,7 @@ from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import JointLawPlan, smallest_attainable
 from ..engine.lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals
 from ..engine.one_sum.methods import costs as costs_of_sum
-from ..engine.plan import Budget, Cost, Plan, impatient
+from ..engine.plan import Budget, Cost, Plan, quicker_plan
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.effects import Joint
@@ -247,7 +247,7 @@ class JointTest:
             self._require_observed()
             return bracketed(self.bracket.bracket, self.options.precision, self._fraction())
         if by.method != "monte_carlo":
-            probability = methods.exactly(by.method, self.form, self.decide, self._tiles)
+            probability = methods.exact_probability(by.method, self.form, self.decide, self._tiles)
             return certified(probability, self._fraction())
         self._require_observed()
         return self._sampled(drawn, by)
@@ -257,12 +257,12 @@ class JointTest:
         kept = 0 if self.look.whole else self.look.samples
         control = None if (planned := self._control_of(by)) is None else planned.known()
         if control is None:
-            estimate, values = methods.by_sampling(
+            estimate, values = methods.sampled_probability(
                 self.form, decide, samples=samples, seed=seed, values=self._values, kept=kept
             )
             drawn.append(values)
             return sampled(estimate, self._fraction())
-        better, values = methods.by_controlled_sampling(
+        better, values = methods.controlled_probability(
             self.form, decide, control, samples=samples, seed=seed, values=self._values, kept=kept
         )
         drawn.append(values)
@@ -362,7 +362,7 @@ class JointTest:
         if by.method != "monte_carlo":
             return methods.share(by.method, self.form, states)
         samples, seed = self.options.samples, self.options.seed
-        return methods.by_sampling(self.form, states, samples=samples, seed=seed)[0].interval()[0]
+        return methods.sampled_probability(self.form, states, samples=samples, seed=seed)[0].interval()[0]
 
     def _statistic(self) -> StatisticRecord:
         problem = self.problem
@@ -445,13 +445,13 @@ def _quicker(
     """A bracket as informative as samples, or samples with a control variate; the same plan if neither is fast."""
     bracket = _priced_bracket(problem, options, found)
     if bracket is not None:
-        bracketed_plan = impatient(plan, bracket, "a rigorous bracket")
+        bracketed_plan = quicker_plan(plan, bracket, "a rigorous bracket")
         if bracketed_plan is not None:
             return bracketed_plan, None
     sampling = next(cost for cost in plan.others if cost.method == "monte_carlo")
     control = planned_control(reduced, form, options.alternative, plan.budget, sampling)
     if control is not None:
-        sampled_plan = impatient(plan, with_control(sampling, control), "sampled, with a control variate")
+        sampled_plan = quicker_plan(plan, with_control(sampling, control), "sampled, with a control variate")
         if sampled_plan is not None:
             return sampled_plan, control
     return plan, None

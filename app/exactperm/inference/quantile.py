@@ -93,7 +93,7 @@ class QuantileTest:
         """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
         options, form = self.options, self.form
         if by.method != "monte_carlo":
-            probability = methods.exactly(by.method, form, self.known, options.alternative)
+            probability = methods.exact_probability(by.method, form, self.known, options.alternative)
             return certified(probability, self._fraction())
         estimate, values = swaps.sampled(
             form, options.alternative, samples=options.samples, seed=options.seed, kept=_MOST_DRAWN
@@ -106,7 +106,9 @@ class QuantileTest:
         if self.fraction_by is None:
             return None
         by = self.fraction_by.method
-        return certified(methods.exactly(by, self.form, self.known, self.options.alternative)).fraction
+        return certified(
+            methods.exact_probability(by, self.form, self.known, self.options.alternative)
+        ).fraction
 
     def _null(self, drawn: list[Whole]) -> NullRecord:
         if self._listed:

@@ -19,7 +19,7 @@ from ..answers.test import (
 from ..engine.finite_laws import methods
 from ..engine.finite_laws.form import FiniteLaws, region, ties_of
 from ..engine.plan import Budget, Cost, Plan
-from ..engine.probability import Region, without_half
+from ..engine.probability import Region, mid_p
 from ..errors import Choice, InvalidTest
 from ..statistics.paired import Paired, Repeated, Scores, StatisticSpec
 from ..statistics.reducers import Problem
@@ -97,7 +97,7 @@ class RunsTest:
             return sampled(estimate, self._fraction())
         ties = ties_of(form, self.problem.observed, options.alternative)
         found, tied = methods.with_ties(by.method, form, self.region, ties)
-        return certified(found, self._fraction(), without_half(found, tied))
+        return certified(found, self._fraction(), mid_p(found, tied))
 
     def _fraction(self) -> ExactFraction | None:
         """The exact fraction, if requested and not given by the method that runs."""

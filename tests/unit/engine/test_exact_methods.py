@@ -36,7 +36,7 @@ RANGE = 300_000
 @given(case=cases(max_items=10))
 def test_a_method_gives_the_proportion_of_assignments(method: str, case: Case) -> None:
     form, tail = posed(case)
-    check(methods.exactly(method, form, tail), enumerated(case), within=CLOSE)
+    check(methods.exact_probability(method, form, tail), enumerated(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
@@ -45,7 +45,7 @@ def test_a_method_gives_the_proportion_of_assignments(method: str, case: Case) -
 def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case: Case) -> None:
     form, tail = posed(case)
     if form.range <= RANGE:
-        check(methods.exactly(method, form, tail), exact_p(case), within=CLOSE)
+        check(methods.exact_probability(method, form, tail), exact_p(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("method", FRACTION_METHODS)
@@ -53,7 +53,7 @@ def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case:
 @given(case=cases(max_items=14))
 def test_the_exact_methods_carry_the_fraction_in_lowest_terms(method: str, case: Case) -> None:
     form, tail = posed(case)
-    result: Any = methods.exactly(method, form, tail)
+    result: Any = methods.exact_probability(method, form, tail)
     numerator, log2_denominator = result.fraction
     truth = exact_p(case)
     assert (numerator, 2**log2_denominator) == (truth.numerator, truth.denominator)
@@ -74,7 +74,7 @@ def test_a_single_interval_anywhere_in_the_null_is_right(
     low, high = sorted(end % (form.range + 1) for end in ends)
     truth = between(weights, form.offset + form.step * low, form.offset + form.step * high)
     if truth:
-        check(methods.exactly(method, form, Region(((low, high),))), truth, within=CLOSE)
+        check(methods.exact_probability(method, form, Region(((low, high),))), truth, within=CLOSE)
 
 
 def between(weights: list[int], low: int, high: int) -> Fraction:
@@ -90,7 +90,7 @@ def test_the_one_sided_tails_share_the_observed_sum_and_nothing_else(case: Case)
     for alternative in ("greater", "less"):
         posed_case = dataclasses.replace(case, alternative=alternative, absolute=False)
         form, tail = posed(posed_case)
-        fraction: Any = methods.exactly("enumeration", form, tail).fraction
+        fraction: Any = methods.exact_probability("enumeration", form, tail).fraction
         p[alternative] = Fraction(fraction[0], 2 ** fraction[1])
     at = sum(1 for total in all_sums(case) if total == case.observed)
     assert p["greater"] + p["less"] == 1 + Fraction(at, 2 ** len(case.stay))
@@ -127,7 +127,7 @@ def test_items_of_a_cluster_swap_together(data: st.DataObject) -> None:
     form = canonical_form(stay, swap)
     tail = region(form, case.observed, case.alternative, absolute=case.absolute)
     for method in ("fft", "dp", "rational") if form.range <= RANGE else ("enumeration",):
-        check(methods.exactly(method, form, tail), enumerated(merged), within=CLOSE)
+        check(methods.exact_probability(method, form, tail), enumerated(merged), within=CLOSE)
 
 
 @pytest.mark.parametrize("coins", [1, 2, 3, 64, 488, rational.FEW_COINS, rational.FEW_COINS + 1])

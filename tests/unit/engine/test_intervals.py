@@ -337,7 +337,7 @@ def test_the_interval_of_several_sums_holds_the_exact_p_at_least_95_percent_of_t
     exact = enumeration.probability(form, extreme).p
     held = 0
     for seed in range(SEEDS):
-        estimate, _ = methods.by_sampling(
+        estimate, _ = methods.sampled_probability(
             form, lambda sums: extreme(np.stack(sums, 1)), samples=500, seed=seed
         )
         low, high = estimate.interval()

@@ -118,8 +118,8 @@ def test_f1_equals_brute_force_over_all_swaps() -> None:
             inside += abs(f1(*map(int, one)) - f1(*map(int, other))) >= decide.target
         truth = Fraction(int(inside), 2**items)
         form = swapped_form(u, v)
-        assert error_of(methods.exactly("grid", form, decide), truth) < 1e-9
-        counted: Any = methods.exactly("enumeration", form, decide)
+        assert error_of(methods.exact_probability("grid", form, decide), truth) < 1e-9
+        counted: Any = methods.exact_probability("enumeration", form, decide)
         assert Fraction(counted.fraction[0], 2 ** counted.fraction[1]) == truth
 
 
@@ -269,7 +269,7 @@ def binomial_tail(n: int, wins: int) -> Fraction:
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_identical_systems_have_p_one(method: str, alternative: Alternative) -> None:
     for zeros in (1, 3, 10_000):
-        result = one_sum_methods.exactly(method, *posed(Case((0,) * zeros, None, alternative)))
+        result = one_sum_methods.exact_probability(method, *posed(Case((0,) * zeros, None, alternative)))
         assert (result.p, result.log10_p, result.relative_error_bound, result.fraction) == (
             1.0, 0.0, 0.0, (1, 0),
         )  # fmt: skip
@@ -278,7 +278,9 @@ def test_identical_systems_have_p_one(method: str, alternative: Alternative) -> 
 @pytest.mark.parametrize("method", EXACT_METHODS)
 @pytest.mark.parametrize("effect", [1, -1, 7, -(10**9), 2**40])
 def test_one_item_has_p_one_two_sided_and_a_half_or_one_otherwise(method: str, effect: int) -> None:
-    p = {a: one_sum_methods.exactly(method, *posed(Case((effect,), None, a))).p for a in ALTERNATIVES}
+    p = {
+        a: one_sum_methods.exact_probability(method, *posed(Case((effect,), None, a))).p for a in ALTERNATIVES
+    }
     towards: Alternative = "greater" if effect > 0 else "less"
     away: Alternative = "less" if effect > 0 else "greater"
     assert (p["two-sided"], p[towards], p[away]) == (1.0, 0.5, 1.0)
@@ -286,13 +288,13 @@ def test_one_item_has_p_one_two_sided_and_a_half_or_one_otherwise(method: str, e
 
 @pytest.mark.parametrize("method", ["fft", "rational"])
 def test_sixty_wins_of_sixty_are_exactly_two_to_the_minus_59(method: str) -> None:
-    assert one_sum_methods.exactly(method, *posed(Case((1,) * 60))).p == 2.0**-59
+    assert one_sum_methods.exact_probability(method, *posed(Case((1,) * 60))).p == 2.0**-59
 
 
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
 @pytest.mark.parametrize("n", [1022, 1023, 1024, 1074, 1075, 1500, 5000, 10_000])
 def test_all_wins_at_lengths_where_two_to_the_minus_n_leaves_the_doubles(method: str, n: int) -> None:
-    result = one_sum_methods.exactly(method, *posed(Case((1,) * n, None, "greater")))
+    result = one_sum_methods.exact_probability(method, *posed(Case((1,) * n, None, "greater")))
     check(result, Fraction(1, 2**n), within=CLOSE)
     if method != "dp":  # which adds up roundings, and says so
         assert result.p == max(math.ldexp(1.0, -n), math.ulp(0.0))
@@ -302,7 +304,7 @@ def test_all_wins_at_lengths_where_two_to_the_minus_n_leaves_the_doubles(method:
 @pytest.mark.parametrize("method", ["fft", "dp"])
 def test_ten_thousand_items_of_equal_weight_follow_the_binomial(method: str, wins: int) -> None:
     stay = (3,) * wins + (-3,) * (10_000 - wins)
-    result = one_sum_methods.exactly(method, *posed(Case(stay, None, "greater")))
+    result = one_sum_methods.exact_probability(method, *posed(Case(stay, None, "greater")))
     check(result, binomial_tail(10_000, wins), within=CLOSE)
 
 
@@ -423,7 +425,7 @@ BETWEEN_HUMPS = [
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
 def test_little_mass_between_two_humps_keeps_twelve_digits(stay: tuple[int, ...], method: str) -> None:
     case = Case(stay, None, "less", absolute=True)
-    check(one_sum_methods.exactly(method, *posed(case)), exact_p_of_effects(case), within=CLOSE)
+    check(one_sum_methods.exact_probability(method, *posed(case)), exact_p_of_effects(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("factor", [2, 6, 1000, 2**30])
@@ -442,7 +444,7 @@ def test_a_common_factor_of_all_weights_costs_and_changes_nothing(factor: int) -
 def test_an_interval_of_certainty_is_one_without_rounding() -> None:
     form = canonical_form(np.array([1, 2, 3], dtype=np.int64))
     for method in EXACT_METHODS:
-        assert one_sum_methods.exactly(method, form, Region(((0, form.range),))).p == 1.0
+        assert one_sum_methods.exact_probability(method, form, Region(((0, form.range),))).p == 1.0
     # |S| >= 0 always.
     assert region(form, 0, "two-sided") == Region(((0, form.range),))
 

@@ -341,7 +341,7 @@ def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:
     assert len(predicted) == 1
     tracemalloc.start()
     try:
-        methods.by_sampling(form, tail, samples=30_000, seed=0)
+        methods.sampled_probability(form, tail, samples=30_000, seed=0)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

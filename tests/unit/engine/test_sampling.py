@@ -184,7 +184,7 @@ def test_the_samples_are_the_same_and_what_moves_beside_them_is_linear(units: in
     form = drawn(units, units, size)
     weights = np.arange(1, form.table.shape[1] + 1)
     plain = np.concatenate(list(joint_monte_carlo.draws(form, 5_000, 3)))
-    pairs = list(joint_monte_carlo.draws_beside(form, form.table @ weights, 5_000, 3))
+    pairs = list(joint_monte_carlo.draws_with_control(form, form.table @ weights, 5_000, 3))
     states, moved = (np.concatenate([pair[k] for pair in pairs]) for k in range(2))
     assert np.array_equal(states, plain)
     distinct = np.zeros((5_000, form.table.shape[1]), dtype=np.int64)
@@ -200,8 +200,8 @@ def test_the_tail_of_the_control_has_the_probability_that_its_samples_show(
     form = drawn(40, 8)
     effects = np.random.default_rng(1).integers(-500, 500, len(form.counts))
     tail = tail_of(form, effects, shift, alternative)
-    control = tail.known(one_sum.exactly("fft", tail.line, tail.region))
-    moved = np.concatenate([m for _, m in joint_monte_carlo.draws_beside(form, effects, 40_000, 5)])
+    control = tail.known(one_sum.exact_probability("fft", tail.line, tail.region))
+    moved = np.concatenate([m for _, m in joint_monte_carlo.draws_with_control(form, effects, 40_000, 5)])
     observed = shift + int((effects * (2 * form.heads - form.counts)).sum())
     totals = shift - int((effects * form.counts).sum()) + 2 * moved
     beyond = {
@@ -217,13 +217,13 @@ def test_the_tail_of_the_control_has_the_probability_that_its_samples_show(
 def test_any_control_gives_an_interval_that_holds() -> None:
     """Effects that have nothing to do with the statistic: wider, not wrong."""
     form = drawn(11, 2)
-    truth = methods.exactly("enumeration", form, lambda sums: far(form, sums)).p
+    truth = methods.exact_probability("enumeration", form, lambda sums: far(form, sums)).p
     draw = np.random.default_rng(4)
     missed = 0
     for seed in range(200):
         tail = tail_of(form, draw.integers(-50, 50, len(form.counts)), 0, "two-sided")
-        control = tail.known(one_sum.exactly("enumeration", tail.line, tail.region))
-        found, _ = methods.by_controlled_sampling(
+        control = tail.known(one_sum.exact_probability("enumeration", tail.line, tail.region))
+        found, _ = methods.controlled_probability(
             form,
             lambda sums: far(form, sums),
             control,

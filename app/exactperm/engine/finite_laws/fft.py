@@ -54,7 +54,7 @@ def interval_probability(form: FiniteLaws, low: int, high: int) -> Probability:
             return complement(interval_probability(form, high + 1, form.range))
         return interval_probability(form.reflected, form.range - high, form.range - low)
     if low == form.range:
-        return of_the_top(form)
+        return top_probability(form)
     if low <= form.mean and high == form.range:
         return complement(interval_probability(form.reflected, form.range - low + 1, form.range))
     law = tilt_at(form, 0.0) if low <= form.mean else tilt_towards(form, low)
@@ -70,7 +70,7 @@ def interval_probability(form: FiniteLaws, low: int, high: int) -> Probability:
     return Probability(log_p, error / total + 1.01 * weight_error + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
 
 
-def of_the_top(form: FiniteLaws) -> Probability:
+def top_probability(form: FiniteLaws) -> Probability:
     """Return P(T = range), with every law at its largest value."""
     with flint.ctx.workprec(160):
         total = flint.arb(0)

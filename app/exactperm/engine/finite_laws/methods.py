@@ -21,7 +21,7 @@ from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
 from ..probability import IMPOSSIBLE, SMALLEST, Alternative, Probability, Region, from_ratio
 from ..tilting import bernstein_reach
 from . import fft
-from .fft import of_the_top
+from .fft import top_probability
 from .form import FiniteLaws
 from .spectrum import centre, spectrum
 from .tilt import tilt_at
@@ -112,7 +112,7 @@ def smallest_attainable(form: FiniteLaws, alternative: Alternative) -> float:
     """Return the least p-value of all outcomes: of the end farthest from the mean, or of both if equally far."""
     if form.range == 0:
         return 1.0
-    top, bottom = of_the_top(form).p, of_the_top(form.reflected).p
+    top, bottom = top_probability(form).p, top_probability(form.reflected).p
     if alternative != "two-sided":
         return max(top if alternative == "greater" else bottom, SMALLEST)
     above, below = form.range - form.mean, form.mean

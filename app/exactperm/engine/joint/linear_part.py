@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import CanonicalForm, Integers, Reals, canonical_form
-from ..one_sum.methods import bounds_cost, in_bounds
+from ..one_sum.methods import bounds_cost, lattice_bracket
 from ..plan import Cost
 from ..probability import LN2, Alternative, region
 from ..real.bounds import Bracket, log
@@ -120,7 +120,7 @@ def _tail(form: CanonicalForm, total: int, precision: float) -> tuple[float, flo
     tails = region(form, total, "two-sided")
     if not tails.intervals:
         return 0.0, 0.0
-    bracketed = in_bounds(form, tails, precision, steps=_MOST_STEPS)
+    bracketed = lattice_bracket(form, tails, precision, steps=_MOST_STEPS)
     return bracketed.low, bracketed.high
 
 

@@ -25,7 +25,9 @@ Values = Callable[[Sequence[Integers]], Reals]
 _MAX_PIECES = 64
 
 
-def exactly(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+def exact_probability(
+    method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None = None
+) -> Probability:
     """Return P(S is extreme) by an exact method of `joint.planner`; `tiles` decides whole boxes of states (see `grid`).
 
     The error bound is infinite when the observed sums are not extreme, or p is below their probability 2**-n.
@@ -67,10 +69,10 @@ def fraction(method: str, form: JointForm, extreme: Extreme) -> Probability:
     """Return P(S is extreme) as an exact fraction, by `enumeration` or `dp`."""
     if form.rank == 0:
         return CERTAIN
-    return dp.fraction(form, extreme) if method == "dp" else exactly(method, form, extreme)
+    return dp.fraction(form, extreme) if method == "dp" else exact_probability(method, form, extreme)
 
 
-def by_sampling(
+def sampled_probability(
     form: JointForm,
     extreme: Extreme,
     *,
@@ -91,7 +93,7 @@ def by_sampling(
     return Estimate(samples, seed, inside), np.concatenate(kept_values)
 
 
-def by_controlled_sampling(
+def controlled_probability(
     form: JointForm,
     extreme: Extreme,
     control: Control,
@@ -101,10 +103,10 @@ def by_controlled_sampling(
     values: Values,
     kept: int = 0,
 ) -> tuple[ControlledEstimate, Reals]:
-    """Estimate as `by_sampling` does, from the same samples, with a control variate."""
+    """Estimate as `sampled_probability` does, from the same samples, with a control variate."""
     inside = gained = lost = drawn = 0
     kept_values: list[Reals] = [np.zeros(0)]
-    for states, moved in monte_carlo.draws_beside(form, control.effects, samples, seed):
+    for states, moved in monte_carlo.draws_with_control(form, control.effects, samples, seed):
         sums = list(states.T)
         counted, near = extreme(sums), control.inside(moved)
         inside += int(np.count_nonzero(counted))

@@ -36,7 +36,7 @@ def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
         yield form.sums(draw(form, seed, block)[:size])
 
 
-def draws_beside(
+def draws_with_control(
     form: JointForm, effects: Integers, samples: int, seed: int
 ) -> Iterator[tuple[Integers, Integers]]:
     """Draw the states of `draws` with the sums of effects times heads, shape (P,); `effects` has the shape (U,)."""

@@ -170,7 +170,7 @@ _PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Exactly:
+class ProbabilityBounds:
     """Bounds of a probability, and its exact fraction where known."""
 
     low: float
@@ -178,14 +178,14 @@ class Exactly:
     fraction: Fraction | None = None
 
 
-NEVER = Exactly(0.0, 0.0, Fraction(0))
-ALWAYS = Exactly(1.0, 1.0, Fraction(1))
+NEVER = ProbabilityBounds(0.0, 0.0, Fraction(0))
+ALWAYS = ProbabilityBounds(1.0, 1.0, Fraction(1))
 
 
-def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> Exactly | None:
+def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> ProbabilityBounds | None:
     """Return P(T_k >= t_i for some of the tests), i = `step`; None if over the budget, or if nothing is proven."""
     thresholds = family.thresholds[step].tolist()
-    parts: list[Exactly] = []
+    parts: list[ProbabilityBounds] = []
     for start, part in family.places:
         chosen = [k - start for k in tests if start <= k < start + len(part)]
         if chosen:
@@ -197,7 +197,7 @@ def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> Ex
     return _independent(parts)
 
 
-def _independent(parts: Sequence[Exactly]) -> Exactly:
+def _independent(parts: Sequence[ProbabilityBounds]) -> ProbabilityBounds:
     """Return the probability that at least one of several independent events happens."""
     if len(parts) == 1:
         return parts[0]
@@ -211,12 +211,12 @@ def _independent(parts: Sequence[Exactly]) -> Exactly:
         # a + b - a b, each step rounded by less than two units in the last place.
         low = (low + part.low * (1.0 - low)) * (1.0 - 8.0 * UNIT_ROUNDOFF)
         high = (high + part.high * (1.0 - high)) * (1.0 + 8.0 * UNIT_ROUNDOFF)
-    return Exactly(low, min(high, 1.0))
+    return ProbabilityBounds(low, min(high, 1.0))
 
 
 def _of_part(
     part: SignedSums, tests: Sequence[int], least: Sequence[int], *, two_sided: bool, budget: Budget
-) -> Exactly | None:
+) -> ProbabilityBounds | None:
     if two_sided and min(least) <= 0:
         return ALWAYS
     # A sum without effects is always 0.
@@ -282,7 +282,7 @@ def _plans(form: JointForm, budget: Budget) -> list[Cost]:
     ]
 
 
-def _solved(form: JointForm, extreme: Reached, budget: Budget) -> Exactly | None:
+def _solved(form: JointForm, extreme: Reached, budget: Budget) -> ProbabilityBounds | None:
     plans = _plans(form, budget)
     counting = {cost.method: cost.seconds * _passes(form, cost.method) for cost in plans}
     for name in ("enumeration", "dp"):
@@ -295,7 +295,7 @@ def _solved(form: JointForm, extreme: Reached, budget: Budget) -> Exactly | None
         if cost.method == "grid":
             probability = grid.probability(form, extreme, extreme.tiles)
         elif cost.method == "dp" or observed:
-            probability = methods.exactly(cost.method, form, extreme)
+            probability = methods.exact_probability(cost.method, form, extreme)
         else:
             continue
         certified = _certified(probability)
@@ -309,7 +309,9 @@ def _passes(form: JointForm, method: str) -> float:
     return 3.0 * dp.passes(form) if method == "dp" else 1.0
 
 
-def _alone(part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Budget) -> Exactly | None:
+def _alone(
+    part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Budget
+) -> ProbabilityBounds | None:
     form = part.forms[k]
     tail = region(form, least, "two-sided" if two_sided else "greater")
     if not tail.intervals:
@@ -321,7 +323,7 @@ def _alone(part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Bud
     return _certified(fft.probability(form, tail))
 
 
-def _certified(probability: Probability) -> Exactly | None:
+def _certified(probability: Probability) -> ProbabilityBounds | None:
     """Return bounds from a certificate; None where it proves too little."""
     if probability.fraction is not None:
         numerator, log2_denominator = probability.fraction
@@ -331,16 +333,16 @@ def _certified(probability: Probability) -> Exactly | None:
     # The exponential of a logarithm has as many roundings as the logarithm has units.
     error = probability.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(probability.log_p))
     low, high = probability.p * (1.0 - error), probability.p * (1.0 + error)
-    return Exactly(math.nextafter(low, 0.0), min(math.nextafter(high, math.inf), 1.0))
+    return ProbabilityBounds(math.nextafter(low, 0.0), min(math.nextafter(high, math.inf), 1.0))
 
 
-def _fraction(value: Fraction) -> Exactly:
+def _fraction(value: Fraction) -> ProbabilityBounds:
     """Bound a fraction by the doubles next to it."""
     nearest = float(value)
     rounded = Fraction(nearest)
     low = nearest if rounded <= value else math.nextafter(nearest, 0.0)
     high = nearest if rounded >= value else math.nextafter(nearest, math.inf)
-    return Exactly(low, high, value)
+    return ProbabilityBounds(low, high, value)
 
 
 def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:

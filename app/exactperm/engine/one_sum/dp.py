@@ -25,8 +25,8 @@ from ..probability import (
     Probability,
     Region,
     add,
-    by_intervals,
     complement,
+    sum_of_intervals,
     upper,
 )
 from .tilt import tilt_towards
@@ -47,7 +47,7 @@ _SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """Return P(T in region); its relative error is at most about n roundoffs."""
-    return by_intervals(form, region, _interval)
+    return sum_of_intervals(form, region, _interval)
 
 
 def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
@@ -61,7 +61,7 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
     def solve(form: CanonicalForm, low: int, high: int) -> Probability:
         return _interval(form, low, high, points, masses)
 
-    inside = by_intervals(form, region, solve)  # a region of all values needs no `solve`
+    inside = sum_of_intervals(form, region, solve)  # a region of all values needs no `solve`
     for point in points - masses.keys():
         _from_the_top(form, point, point, points, masses)
     parts = [masses[max(value, form.range - value)] for value in ties]

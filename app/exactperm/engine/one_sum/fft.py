@@ -29,9 +29,9 @@ from ..probability import (
     Probability,
     Region,
     add,
-    by_intervals,
     complement,
     from_fraction,
+    sum_of_intervals,
 )
 from ..tilting import bernstein_reach
 from .heavy_weights import best_split, heavy_sums, shifted
@@ -231,7 +231,7 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
 
 def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     windows: Windows = {}
-    inside = by_intervals(form, region, partial(interval_probability, windows=windows))
+    inside = sum_of_intervals(form, region, partial(interval_probability, windows=windows))
     return inside, _of_points(form, ties, windows) if ties else IMPOSSIBLE
 
 
@@ -335,7 +335,7 @@ def _by_tables(
     """Compute `with_ties` untilted, on a window of all values; None where that is not accurate enough."""
     if not is_tabled(form, region):
         return None
-    inside = by_intervals(form, region, _untilted)
+    inside = sum_of_intervals(form, region, _untilted)
     if not inside.relative_error_bound <= _UNTILTED_ERROR:
         return None
     masses = {value: short_sum(form, value, value) for value in {max(tie, form.range - tie) for tie in ties}}

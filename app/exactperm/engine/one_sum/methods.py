@@ -268,12 +268,12 @@ def with_ties(
     return _WITH_TIES[method](form, region, ties)
 
 
-def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
+def exact_probability(method: str, form: CanonicalForm, region: Region) -> Probability:
     """Return P(T in region) by one of `EXACT_METHODS`."""
     return _EXACT[method](form, region)
 
 
-def in_bounds(
+def lattice_bracket(
     form: CanonicalForm,
     region: Region,
     precision: float,
@@ -289,6 +289,6 @@ def in_bounds(
     return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
 
 
-def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
+def sampled_probability(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
     """Estimate P(T in region) by Monte Carlo."""
     return monte_carlo.estimate(form, region, samples=samples, seed=seed)

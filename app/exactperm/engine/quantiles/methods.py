@@ -59,7 +59,7 @@ def between(form: QuantileForm, side: Alternative) -> tuple[Between | None, int]
     return Between(form, 1 - observed), -1
 
 
-def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) -> Probability:
+def exact_probability(method: str, form: QuantileForm, known: Profile, side: Alternative) -> Probability:
     """Return P(t is at least as extreme as observed) by an exact method of `planner`.
 
     With a share, `dp` and `rational` need items that swap alone. An infinite error bound proves nothing.

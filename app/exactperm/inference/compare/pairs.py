@@ -181,7 +181,7 @@ class GeneralPairs:
         )
         if not self.with_nulls or not isinstance(planned, AdditiveTest) or not is_listable(planned.form):
             return row
-        exact = certified(methods.exactly("rational", planned.form, planned.region))
+        exact = certified(methods.exact_probability("rational", planned.form, planned.region))
         return replace(row, fraction=exact.fraction, null=null_of(planned.form))
 
 
@@ -467,7 +467,7 @@ class IntegerPairs:
                 method = "rational"
             elif _is_long(form):
                 return self.general.row(u, v)
-            known = methods.exactly(method, form, tail)
+            known = methods.exact_probability(method, form, tail)
         answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
             return self.general.row(u, v)
