@@ -40,7 +40,7 @@ class Flaw:
     detail: str
     choices: Annotated[
         tuple[Choice, ...],
-        "Alternative ways to mend it; absent if there are none.",
+        "Choices that fix the error; absent if there are none.",
         {"max_length": MAX_CHOICES, "default": []},
     ] = field(default=(), hash=False)
 

@@ -52,7 +52,7 @@ def test_impossible_values_are_reported_at_their_field(visit: Callable[..., Tab]
     tab.pick("Plan")
     tab.page.fill("#f-discordance", "0.01")
     tab.submit("Plan")
-    assert "No two systems with these accuracies" in tab.problem()
+    assert "Two systems with these accuracies cannot differ" in tab.problem()
     assert tab.page.get_attribute("#f-discordance", "aria-invalid") == "true"
     tab.page.fill("#f-discordance", "much")
     tab.submit("Plan")

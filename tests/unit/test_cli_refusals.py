@@ -480,7 +480,7 @@ def test_tags_without_gold_are_told_how_to_give_it(tmp_path: Path) -> None:
         path.write_text("Rome B-LOC\nfell O\n\n")
     refuses(
         [
-            "Give the gold standard in a file of its own (--gold)",
+            "Give the gold standard in a separate file (--gold)",
             "-O tag_column_gold and -O tag_column_u choose the column",
         ],
         "test",

@@ -29,7 +29,7 @@ class Solution:
         float | None, "The power of n items at this effect; at least the requested power if n was solved."
     ]
     floor: Annotated[
-        float | None, "For runs: the least accuracy of a new run that is no alarm; a count over the items."
+        float | None, "For runs: the least accuracy of a new run without an alarm; a count over the items."
     ] = None
     false_alarm: Annotated[
         float | None, _CHANCE, "The probability that a new run of the same system is below the floor."

@@ -589,7 +589,7 @@ class TestRecord:
         Exchange | None, "What the test exchanges between the systems; null for one score per item."
     ] = None
     generalises_to: Annotated[
-        GeneralisesTo | None, "What a small p-value speaks of; null where `exchange` is."
+        GeneralisesTo | None, "The population that a small p-value is about; null where `exchange` is."
     ] = None
     names: NamesRecord
     statistic: StatisticRecord

@@ -341,7 +341,7 @@ def power(
         )
     if of_design:
         if design is not None:
-            raise TypeError("Numbers were given beside the design: give them in it, or without it.")
+            raise TypeError("Numbers were given beside the design: include them in it, or leave it out.")
         design = {"kind": "sd" if "sd" in of_design else "binary", **of_design}
     given: dict[str, Any] = {
         "solve": solve,
@@ -482,7 +482,7 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
     for name in ("labels", "covariates"):
         if isinstance(fields.get(name), Mapping):
             option = {"labels": "label_column"}.get(name, name)
-            raise InvalidData(f"Beside a table, name its columns: {option}='…'.", pointer=f"/{name}")
+            raise InvalidData(f"With a table, name its columns: {option}='…'.", pointer=f"/{name}")
     given = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
     if isinstance(gold, str):
         fields["gold_column"] = gold

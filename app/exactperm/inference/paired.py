@@ -411,7 +411,7 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
     if options.test == "bootstrap":
         raise InvalidTest.at("/power", "no_power", "Power is that of the permutation test: leave power out.")
     if options.power <= options.alpha:
-        detail = "A test finds what is not there with probability alpha: the power must be more."
+        detail = "The power must be above alpha, the probability of a false alarm."
         raise InvalidTest.at("/power", "out_of_range", detail)
     asked = SensitivityQuestion(options.power, options.alpha, options.alternative, options.significance)
     assert not isinstance(test.problem, Runs)

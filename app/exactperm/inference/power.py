@@ -254,7 +254,7 @@ def from_accuracies(
         neither = 1.0 - u - v + both
     else:
         pointer = "/design/discordance"
-        detail = "No two systems with these accuracies differ on so many items, or on so few."
+        detail = "Two systems with these accuracies cannot differ on so many items, or on so few."
         p10, p01 = (discordance + difference) / 2.0, (discordance - difference) / 2.0
         both, neither = u - p10, 1.0 - u - p01
     if min(p10, p01, both, neither) < -_ROUNDING:

@@ -98,7 +98,10 @@ class Sizes:
             if form.range < MAX_TOTAL:
                 unit = sizes.unit * Fraction(self.items, n) if self.grows == "mean" else sizes.unit
                 return replace(sizes, form=form, unit=unit, items=n)
-        detail = f"The pilot's differences have too many digits to be summed over {n:,} items: round them, or leave out what is so much larger."
+        detail = (
+            f"The pilot's differences have too many digits to be summed over {n:,} items: round them, "
+            "or leave out the much larger ones."
+        )
         raise InvalidTest.at("/design/request", "too_many_digits", detail)
 
 
@@ -156,7 +159,10 @@ def rounded(sizes: Sizes) -> Sizes:
 
 
 def _no_power(what: str) -> InvalidTest:
-    detail = f"There is no power of a test of {what}: ask for that of differences of scores, accuracy, F1 or another ratio."
+    detail = (
+        f"There is no power of a test of {what}: it is available for differences of scores, accuracy, "
+        "F1 or another ratio."
+    )
     return InvalidTest.at("/design/request/statistic", "no_power", detail)
 
 

@@ -277,13 +277,13 @@ _RANGES = choices_of("range", {"[0,1]": "Scores from 0 to 1", "[0,100]": "Scores
 def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
     for name, default in _OTHERS.items():
         if getattr(options, name) != default:
-            detail = f"A threshold has a test of its own: leave `{name}` out."
+            detail = f"A threshold has a separate test: leave `{name}` out."
             raise InvalidTest.at(f"/{name}", "not_available", detail)
     if data.pairing.clusters is not None:
         detail = "A threshold is for independent items, and items of a cluster are not: give a score for each cluster."
         raise InvalidTest.at("/clusters", "no_clusters", detail)
     if isinstance(data, Scores) and data.weights is not None:
-        detail = "A threshold is for items that count alike: leave weights out."
+        detail = "A threshold needs items of equal weight: leave weights out."
         raise InvalidTest.at("/weights", "no_weights", detail)
     if isinstance(data, Scores) and data.correction is not None:
         detail = "Labels and covariates correct a difference: leave them out."

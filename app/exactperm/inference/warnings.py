@@ -320,7 +320,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"request a precision below {max(wanted, 1e-12):.1g} to decide"
         if answer.wider is not None:
-            advice = "it gets no narrower; samples (method monte_carlo) tell with 99 % confidence where p is"
+            advice = "it cannot get narrower; samples (method monte_carlo) locate p with 99 % confidence"
     if undecided(answer, options.alpha):
         warnings.append(
             WarningRecord(

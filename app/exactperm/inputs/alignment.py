@@ -387,7 +387,7 @@ def _forms_of(ids: Iterable[Any]) -> str:
     if 4 * len(twice) < len(listed):
         return ""
     one, other = map(quoted, twice[0])
-    return f"{one} and {other} may be one id in two forms: write the ids alike. "
+    return f"{one} and {other} may be one id in two forms: write each id in one form. "
 
 
 def _plainest(key: str) -> str:

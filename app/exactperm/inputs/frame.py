@@ -32,7 +32,7 @@ EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0
 # Columns of tables that may have several rows for an item, or several items with one id.
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
-NO_HEADER = "There is no header to find that column in."
+NO_HEADER = "There is no header in which to find that column."
 QUOTED_NUMBER = re.compile(r'\A\s*"([-+.\d/eE]*\d)"\s*\Z', re.ASCII)
 # Longer lines may have a field that the csv module refuses.
 LONGEST_PLAIN_LINE = 100_000

@@ -340,7 +340,7 @@ def _why(text: str, *, comma: bool, percent: bool) -> str:
     if THOUSANDS.fullmatch(text):
         return "Thousands separators are not read: leave them out."
     if not comma and COMMA.fullmatch(text):
-        return "Decimal commas are read with `decimal=comma`, in all numbers alike; else write 0.5, not 0,5."
+        return "Decimal commas are read with `decimal=comma`, in all numbers; else write 0.5, not 0,5."
     if not percent and PERCENT.fullmatch(text):
         return "Percent signs are not read here: leave them out, in all lines."
     if SPREAD.search(text):

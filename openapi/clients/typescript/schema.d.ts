@@ -3968,7 +3968,7 @@ export interface components {
             detail: string;
             /**
              * Choices
-             * @description Alternative ways to mend it; absent if there are none.
+             * @description Choices that fix the error; absent if there are none.
              * @default []
              */
             choices?: components["schemas"]["ChoiceAnswer"][];
@@ -4721,7 +4721,7 @@ export interface components {
             exchange: ("items" | "runs" | "both") | null;
             /**
              * Generalises To
-             * @description What a small p-value speaks of; null where `exchange` is.
+             * @description The population that a small p-value is about; null where `exchange` is.
              */
             generalises_to: ("new items" | "new runs of these items" | "new runs and new items") | null;
             names: components["schemas"]["NamesAnswer"];
@@ -4837,7 +4837,7 @@ export interface components {
             exchange: ("items" | "runs" | "both") | null;
             /**
              * Generalises To
-             * @description What a small p-value speaks of; null where `exchange` is.
+             * @description The population that a small p-value is about; null where `exchange` is.
              */
             generalises_to: ("new items" | "new runs of these items" | "new runs and new items") | null;
             names: components["schemas"]["NamesAnswer"];

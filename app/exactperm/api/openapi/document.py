@@ -44,7 +44,7 @@ TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
     {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
-    {"name": "power", "description": "Plan how many items, and what they can find."},
+    {"name": "power", "description": "Plan the number of items, and the differences they detect."},
     {"name": "jobs", "description": "Work that outlives a connection, and stored answers."},
     {"name": "meta", "description": "Describe this server."},
     {"name": "health", "description": "For load balancers and orchestrators."},

@@ -199,9 +199,7 @@ USES = frozenset((
 ))  # fmt: skip
 COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")
 BLANKS = re.compile(r"[ \t]+")
-GOLD_HINT = (
-    "Give the gold standard in a file of its own (`gold`), or put it into a column before the predictions. "
-)
+GOLD_HINT = "Give the gold standard in a separate file (`gold`), or in a column before the predictions. "
 ENTITY = frozenset(("B-", "I-", "E-", "S-", "L-", "U-"))
 TAG = re.compile(r"O|[BIESLU](?:-.+)?")
 
@@ -259,7 +257,7 @@ def _tokens(source: Source, notes: list[Any]) -> Sentences:
         return "\t" not in line if by_tab else COMMENT.match(line) is not None
 
     tokens = sentences(source, lines, row_of, is_comment)
-    skipped = f"; {tokens.comments:,} comments and {tokens.docstarts:,} {DOCSTART} lines are no tokens"
+    skipped = f"; {tokens.comments:,} comments and {tokens.docstarts:,} {DOCSTART} lines are not tokens"
     said = skipped if tokens.comments + tokens.docstarts else ""
     notes.append(f"{source.role}: {len(tokens.rows):,} sentences read from {source.label}{said}.")
     return tokens

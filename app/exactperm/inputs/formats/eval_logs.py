@@ -200,7 +200,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
             row.context.pop("prompt", None)  # type: ignore[attr-defined]
     names = list(dict.fromkeys(name for row in events[METRICS] for name in row.values))
     if not names and not any(row.values for row in events[MATCH]):
-        detail = "there are no match and no metrics events with numbers: this eval scores nothing by sample."
+        detail = "there are no match and no metrics events with numbers: this eval has no scores of samples."
         raise source.refused("", "no_scores", detail)
     kind = METRICS if options.metric in names or not events[MATCH] else MATCH
     functions = spec.get("completion_fns")

@@ -151,7 +151,10 @@ def _refuse_single_system(look: FirstLook, name: str, truth: str, system: str) -
     if look.source.is_body:
         detail += "Send both systems; or, if these are scores of two systems, call them u and v."
         raise InvalidTest.at(look.source.line(1), "one_system", detail)
-    detail += f"Send both systems, as columns of this file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
+    detail += (
+        "Send both systems, as columns of this file or in separate files; or, if they are scores of "
+        f"two systems, {marked('format', name)}."
+    )
     choices = choices_of("format", {name: f"{truth} and {system} are two systems"})
     raise InvalidTest.at("/files/file", "one_system", detail, choices)
 
@@ -164,7 +167,7 @@ def _refuse_scores_beside_labels(look: FirstLook) -> None:
         return
     if _whole(columns[score]) or _are_texts(columns[score]):
         return
-    why = f"{quoted(truth)} beside {quoted(score)} may be what the scores are compared with, or nothing to them. "
+    why = f"{quoted(truth)} beside {quoted(score)} may be gold for the scores, or unrelated to them. "
     raise choose("/options/statistic", "statistic", "statistic", ["auc", "mean_difference"], why)
 
 

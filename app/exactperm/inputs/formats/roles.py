@@ -85,10 +85,10 @@ def only(files: Mapping[str, Source], allowed: Collection[str], format_: str) ->
             detail = f"The format {format_} does not take a file {role[:40]}; it takes: {', '.join(allowed)}."
             raise InvalidTest.at(f"/files/{role[:40]}", "unused_file", detail)
     if "file" in files and ("u" in files or "v" in files):
-        detail = "Give both systems in one file, or each in its own (u and v); not both ways."
+        detail = "Give both systems in one file, or each in a separate one (u and v), but not both."
         raise InvalidTest.at("/files/file", "unused_file", detail)
     if "file" in files and "gold" in files:
-        detail = "With gold, give u and v in files of their own."
+        detail = "With gold, give u and v in separate files."
         raise InvalidTest.at("/files/file", "unused_file", detail)
 
 

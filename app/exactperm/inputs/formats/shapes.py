@@ -364,7 +364,10 @@ def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
 
 
 def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
-    detail = f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean over items would be "
+    detail = (
+        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no separate score, "
+        "so a mean over items would be "
+    )
     detail += "another metric."
     return table.source.refused(row.place(metric), "corpus_metric", detail)
 
