@@ -516,7 +516,7 @@ def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Stati
         pointer = f"/statistic/{key}"
         if key not in known:
             takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-            detail = f"{key} is not a parameter of {name}: {takes}.{_of_others(kind, key)}"
+            detail = f"{key} is not a parameter of {name}: {takes}.{_statistics_with(kind, key)}"
             raise InvalidTest.at(pointer, "unknown_parameter", detail)
         choices = known[key].choices
         if choices and value not in choices:
@@ -526,7 +526,7 @@ def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Stati
     return entry
 
 
-def _of_others(kind: Kind, parameter: str) -> str:
+def _statistics_with(kind: Kind, parameter: str) -> str:
     """Say which statistics take a parameter; a request without a name means the first of its kind."""
     names = [entry.name for entry in STATISTICS[kind] if any(p.name == parameter for p in entry.parameters)]
     return f" It is a parameter of {', '.join(names)}: name the statistic." if names else ""

@@ -167,7 +167,7 @@ def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
     extra = [formula.call("min", [one, formula.variable(2 * width + at)]) for at in range(len(outside))]
     divisor = formula.add(formula.number(width if chosen is None else len(chosen)), *extra)
     node = formula.divide(formula.add(formula.number(0), *scores), divisor)
-    return _of_classes(codes, node, inside, outside)
+    return _class_formula(codes, node, inside, outside)
 
 
 def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
@@ -180,10 +180,10 @@ def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
         formula.scale(score, Fraction(size, sum(sizes)))
         for score, size in zip(_class_scores(name, sizes), sizes, strict=True)
     ]
-    return _of_classes(codes, formula.add(formula.number(0), *scores), inside, [])
+    return _class_formula(codes, formula.add(formula.number(0), *scores), inside, [])
 
 
-def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list[int]) -> Score:
+def _class_formula(codes: CodedLabels, node: Node, inside: list[int], outside: list[int]) -> Score:
     """Build the formula over the counts of right labels of each class `inside`, then the counts of predictions of both
     lists.
     """
@@ -198,7 +198,7 @@ def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list
 
 
 def _class_scores(name: str, sizes: list[int]) -> list[Node]:
-    """Score each class, of frequency `sizes` in gold, over the sums of `_of_classes`."""
+    """Score each class, of frequency `sizes` in gold, over the sums of `_class_formula`."""
     width = len(sizes)
     return [
         _class_score(name, formula.variable(at), formula.variable(width + at), size)
@@ -218,7 +218,7 @@ def _class_score(name: str, right: Node, predicted: Node, gold: int) -> Node:
 
 
 _NAMES = ("tp", "tn", "negative", "gold_positive", "gold_negative")
-_OF_A_CLASS = {
+_SINGLE_CLASS = {
     "specificity": "tn / gold_negative",
     "npv": "tn / negative",
     # Roots of single whole numbers have bounded errors in doubles, even at 0; the root of a rounded product does not.
@@ -226,7 +226,7 @@ _OF_A_CLASS = {
 }
 
 
-def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
+def _single_class_score(codes: CodedLabels, spec: StatisticSpec) -> Score:
     """Score the positive class against all others."""
     detail = (
         f"There are {len(codes.labels)} classes: name the positive one; all others are taken as negative."
@@ -239,7 +239,7 @@ def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
         masks = truth & predicted, ~truth & ~predicted, ~predicted, truth, ~truth
         return np.stack([by_item(codes, mask) for mask in masks], axis=1)
 
-    return parse(_OF_A_CLASS[spec.name], _NAMES), counts
+    return parse(_SINGLE_CLASS[spec.name], _NAMES), counts
 
 
 def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
@@ -310,5 +310,5 @@ _SCORES: Mapping[str, Callable[[CodedLabels, StatisticSpec], Score]] = {
     "mcc": _mcc,
     "kappa": _kappa,
     "balanced_accuracy": _balanced_accuracy,
-    **dict.fromkeys(_OF_A_CLASS, _of_a_class),
+    **dict.fromkeys(_SINGLE_CLASS, _single_class_score),
 }

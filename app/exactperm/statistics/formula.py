@@ -166,7 +166,7 @@ def scale(node: Node, factor: Fraction) -> Node:
 
 
 def multiply(left: Node, right: Node) -> Node:
-    """left * right."""
+    """Return left * right."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Linear) and one.value is not None:
             return scale(other, one.value)

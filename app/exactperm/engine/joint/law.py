@@ -77,14 +77,14 @@ def law_of(form: JointForm, values: Values, planned: JointLawPlan, seed: int) ->
         parts = [coordinates[start : start + step] for start in range(0, len(coordinates), step)]
         return np.concatenate([values(list(form.states(part).T)) for part in parts]), masses
     if planned.way == "box":
-        return _on_the_box(form, box_of(form), values)
+        return _box_law(form, box_of(form), values)
     drawn = np.concatenate(
         [values(list(states.T)) for states in monte_carlo.draws(form, planned.samples, seed)]
     )
     return drawn, np.full(len(drawn), 1.0 / len(drawn))
 
 
-def _on_the_box(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals]:
+def _box_law(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals]:
     masses, _ = law_on(form, box)
     statistic = np.broadcast_to(values(sums_on(form, box)), box.shape)
     kept = masses > _NOISE

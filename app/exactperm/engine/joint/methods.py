@@ -34,7 +34,7 @@ def exact_probability(
     """
     if form.rank == 0:
         return CERTAIN
-    result = _by(method, form, extreme, tiles)
+    result = _solve(method, form, extreme, tiles)
     observed = extreme(list(form.states(form.observed[None, :]).T))
     log_observed = -form.nonzero * LN2
     if not np.all(observed) or not result.log_p >= log_observed * (1.0 + 1e-9) - math.log1p(
@@ -49,19 +49,19 @@ def share(method: str, form: JointForm, states: Extreme) -> float:
     if form.rank == 0:
         return 0.0
     # Mass too small to appear without a tilt does not matter.
-    result = grid.share(form, states) if method in {"grid", "fft"} else _by(method, form, states, None)
+    result = grid.share(form, states) if method in {"grid", "fft"} else _solve(method, form, states, None)
     if result.log_p == -math.inf or not result.relative_error_bound < 1.0:
         return 0.0
     return result.p * (1.0 - result.relative_error_bound)
 
 
-def _by(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+def _solve(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     if method == "enumeration":
         return enumeration.probability(form, lambda states: extreme(list(states.T)))
     if method == "dp":
         return dp.probability(form, extreme)
     if method == "fft":
-        return _on_the_line(form, extreme, tiles)
+        return _solve_line(form, extreme, tiles)
     return grid.probability(form, extreme, tiles)
 
 
@@ -119,7 +119,7 @@ def controlled_probability(
     return ControlledEstimate(plain, control.tail, gained, lost), np.concatenate(kept_values)
 
 
-def _on_the_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+def _solve_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """Solve rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
     box = dp.support(form)
     mask = extreme(sums_on(form, box)).reshape(-1)

@@ -190,7 +190,7 @@ def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> Pr
         chosen = [k - start for k in tests if start <= k < start + len(part)]
         if chosen:
             least = [thresholds[start + k] for k in chosen]
-            solved = _of_part(part, chosen, least, two_sided=family.two_sided, budget=budget)
+            solved = _union_of_part(part, chosen, least, two_sided=family.two_sided, budget=budget)
             if solved is None:
                 return None
             parts.append(solved)
@@ -214,7 +214,7 @@ def _independent(parts: Sequence[ProbabilityBounds]) -> ProbabilityBounds:
     return ProbabilityBounds(low, min(high, 1.0))
 
 
-def _of_part(
+def _union_of_part(
     part: SignedSums, tests: Sequence[int], least: Sequence[int], *, two_sided: bool, budget: Budget
 ) -> ProbabilityBounds | None:
     if two_sided and min(least) <= 0:
@@ -226,7 +226,7 @@ def _of_part(
     if not moving:
         return NEVER
     if len(moving) == 1:
-        return _alone(part, *moving[0], two_sided=two_sided, budget=budget)
+        return _single_test(part, *moving[0], two_sided=two_sided, budget=budget)
     stay = np.column_stack([part.effects(k) for k, _ in moving])
     form = joint_form(stay, -stay)
     return _solved(form, Reached(tuple(c for _, c in moving), two_sided), budget)
@@ -309,7 +309,7 @@ def _passes(form: JointForm, method: str) -> float:
     return 3.0 * dp.passes(form) if method == "dp" else 1.0
 
 
-def _alone(
+def _single_test(
     part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Budget
 ) -> ProbabilityBounds | None:
     form = part.forms[k]

@@ -206,12 +206,12 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
     certain = region.covers(form)
     if certain and not ties:
         return CERTAIN, IMPOSSIBLE
-    by_tables = _by_tables(form, region, ties)
+    by_tables = _from_tables(form, region, ties)
     if by_tables is not None:
         return by_tables
     heavy = best_split(form).heavy
     if heavy == 0:
-        return (CERTAIN, _of_points(form, ties, {})) if certain else _both(form, region, ties)
+        return (CERTAIN, _mass_of_points(form, ties, {})) if certain else _region_and_ties(form, region, ties)
     light = form.without(heavy)
     ways, items = heavy_sums(form, heavy)
     parts, tied = [], []
@@ -219,9 +219,9 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
         rest = shifted(region, total, light.range)
         shifted_ties = tuple(value - total for value in ties if 0 <= value - total <= light.range)
         if certain and shifted_ties:
-            tied.append(_scaled(_of_points(light, shifted_ties, {}), number, items))
+            tied.append(_scaled(_mass_of_points(light, shifted_ties, {}), number, items))
         elif rest.intervals and not certain:
-            inside, at = _both(light, rest, shifted_ties)
+            inside, at = _region_and_ties(light, rest, shifted_ties)
             parts.append(_scaled(inside, number, items))
             if shifted_ties:
                 tied.append(_scaled(at, number, items))
@@ -229,13 +229,15 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
     return inside, summed(tied)
 
 
-def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+def _region_and_ties(
+    form: CanonicalForm, region: Region, ties: tuple[int, ...]
+) -> tuple[Probability, Probability]:
     windows: Windows = {}
     inside = sum_of_intervals(form, region, partial(interval_probability, windows=windows))
-    return inside, _of_points(form, ties, windows) if ties else IMPOSSIBLE
+    return inside, _mass_of_points(form, ties, windows) if ties else IMPOSSIBLE
 
 
-def _of_points(form: CanonicalForm, ties: tuple[int, ...], windows: Windows) -> Probability:
+def _mass_of_points(form: CanonicalForm, ties: tuple[int, ...], windows: Windows) -> Probability:
     """Sum the masses of single values; mirror images have equal ones."""
     upwards = [max(value, form.range - value) for value in ties]
     known = {value: point_probability(form, value, windows) for value in set(upwards)}
@@ -262,15 +264,15 @@ def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Prob
         return from_fraction(1, form.nonzero)
     for window in windows.values():
         if window.first <= value < window.first + window.phi.length:
-            return _at(form, value, window)
+            return _point_mass(form, value, window)
     solved: Windows = {}
     interval_probability(form, value, value, solved)
     if (value, value) not in solved:
         return Probability(-math.inf, math.inf)
-    return _at(form, value, solved[value, value])
+    return _point_mass(form, value, solved[value, value])
 
 
-def _at(form: CanonicalForm, value: int, window: Window) -> Probability:
+def _point_mass(form: CanonicalForm, value: int, window: Window) -> Probability:
     law = window.law
     total, error = contract(window.phi, form.range, value, 1, law.theta)
     error += window.outside
@@ -329,7 +331,7 @@ def is_tabled(form: CanonicalForm, region: Region) -> bool:
     return True
 
 
-def _by_tables(
+def _from_tables(
     form: CanonicalForm, region: Region, ties: tuple[int, ...]
 ) -> tuple[Probability, Probability] | None:
     """Compute `with_ties` untilted, on a window of all values; None where that is not accurate enough."""

@@ -72,7 +72,7 @@ def best_split(form: CanonicalForm) -> Split:
         if combinations > MAX_COMBINATIONS:
             break
         rest -= 0.25 * count * weight * weight
-        towers = combinations <= MAX_HUMPS and _towers(form, heavy, rest)
+        towers = combinations <= MAX_HUMPS and _separates_humps(form, heavy, rest)
         if not towers and combinations * _PER_SOLVE > best.nanoseconds:
             if combinations > MAX_HUMPS:
                 break
@@ -90,7 +90,7 @@ def screening(form: CanonicalForm) -> tuple[int, int, int]:
     return frequencies(form.without(split.heavy), split.length)
 
 
-def _towers(form: CanonicalForm, heavy: int, about: float) -> bool:
+def _separates_humps(form: CanonicalForm, heavy: int, about: float) -> bool:
     """Return whether the lightest heavy weight exceeds _HUMP standard deviations of the rest.
 
     `about` is the variance of the rest, imprecise where the heavy weights have nearly all variance.

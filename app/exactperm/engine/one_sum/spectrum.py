@@ -161,13 +161,13 @@ def _screened(form: CanonicalForm, law: Tilt, length: int, below: float) -> NDAr
     influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
     order = np.argsort(influence)[::-1]
     kept = [
-        _within(form, law, length, order, (first, min(first + _CHUNK * width, end)), width, below)
+        _retained_in_span(form, law, length, order, (first, min(first + _CHUNK * width, end)), width, below)
         for first in range(0, end, _CHUNK * width)
     ]
     return np.concatenate(kept)
 
 
-def _within(
+def _retained_in_span(
     form: CanonicalForm,
     law: Tilt,
     length: int,

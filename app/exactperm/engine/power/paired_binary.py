@@ -55,7 +55,7 @@ def critical_counts(flips: Integers, level: float) -> Integers:
     near = 0.5 * (flips + float(special.ndtri(level)) * np.sqrt(flips) - 1.0)
     counts = np.clip(np.floor(near).astype(np.int64), -1, flips)
     if level < _FAR_OUT:
-        counts = _bisected(flips, level)
+        counts = _bisect(flips, level)
     left = np.arange(len(flips))
     while len(left):
         left = left[(counts[left] >= 0) & _above(counts[left], flips[left], level)]
@@ -67,7 +67,7 @@ def critical_counts(flips: Integers, level: float) -> Integers:
     return counts
 
 
-def _bisected(flips: Integers, level: float) -> Integers:
+def _bisect(flips: Integers, level: float) -> Integers:
     """Bisect in doubles, because the normal approximation fails so far out."""
     low, high = np.full(len(flips), -1, dtype=np.int64), flips // 2 + 1
     while (high - low).max(initial=0) > 1:
@@ -194,7 +194,7 @@ class PairedBinary:
             if self.alternative in {alternative, "two-sided"}:
                 powers += lower_tail(counts, flips, wins)
                 if randomised:
-                    powers += _tossed(counts, flips, tail_level, wins)
+                    powers += _randomised_part(counts, flips, tail_level, wins)
         return np.minimum(powers, 1.0)
 
 
@@ -218,7 +218,7 @@ def binomial_masses(items: int, chance: float) -> tuple[int, Reals]:
     return first, masses / math.fsum(masses.tolist())
 
 
-def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
+def _randomised_part(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
     """Return the extra power of the randomised test: P(Bin(k, chance) = c + 1) times the share that fits the level."""
     below, next_ = lower_tail(counts, flips, 0.5), lower_tail(counts + 1, flips, 0.5)
     part = np.clip((level - below) / np.maximum(next_ - below, np.finfo(float).tiny), 0.0, 1.0)
@@ -267,7 +267,7 @@ def sample_size(design: PairedBinary, power: float) -> SampleSize:
     """Return the items that `design` needs for `power`, above alpha and below 1, or raise OutOfReachError."""
     if design.p10 == design.p01:
         raise OutOfReachError("equal systems differ significantly only by chance, for any number of items")
-    least = _first(lambda n: design.randomised_power(n, design.alpha) >= power - ROUNDING, 1)
+    least = _first_true(lambda n: design.randomised_power(n, design.alpha) >= power - ROUNDING, 1)
     smallest = least
     while design.power(smallest) < power:
         smallest += 1
@@ -291,7 +291,7 @@ def _always(design: PairedBinary, power: float, smallest: int) -> int:
     return proven
 
 
-def _first(holds: Callable[[int], bool], start: int) -> int:
+def _first_true(holds: Callable[[int], bool], start: int) -> int:
     """Return the first number from `start` on for which `holds`, which stays true from there on."""
     low, high = start - 1, start
     while not holds(high):

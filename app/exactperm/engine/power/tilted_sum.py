@@ -43,7 +43,7 @@ _UNDERFLOW = 1e-290
 _FEW = 64
 
 
-class _Light(Protocol):
+class _LightPart(Protocol):
     """The law of the part R that is not listed."""
 
     def above(self, values: Integers) -> Reals:
@@ -56,7 +56,7 @@ class _Light(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Nothing:
+class _NoLightPart:
     """All sizes are listed: R = 0."""
 
     def above(self, values: Integers) -> Reals:
@@ -114,7 +114,7 @@ class TiltedLaw:
 
     sums: Integers
     chances: Reals
-    light: _Light
+    light: _LightPart
     range_: int
     # Bounds on the relative and the additional absolute error of a probability.
     relative: float
@@ -127,7 +127,7 @@ class TiltedLaw:
     @property
     def is_listed(self) -> bool:
         """Whether every value of T is listed."""
-        return isinstance(self.light, _Nothing)
+        return isinstance(self.light, _NoLightPart)
 
     def next_sum(self, least: int) -> int:
         """Return the least value of T from `least` on, if all are listed."""
@@ -182,7 +182,7 @@ def tilted_law(form: CanonicalForm, theta: float) -> TiltedLaw:
     listed = form.nonzero - light.nonzero
     error = UNIT_ROUNDOFF * (_OF_STATES + 2.0 * listed * (heavy + 1))
     if len(light.weights) == 0:
-        return TiltedLaw(states.sums, chances / chances.sum(), _Nothing(), form.range, error, _UNDERFLOW)
+        return TiltedLaw(states.sums, chances / chances.sum(), _NoLightPart(), form.range, error, _UNDERFLOW)
     law = tilt_at(light, theta)
     first, last = fft.window(light, law, _OUTSIDE)
     phi = spectrum(light, law, _odd_and_smooth(last - first + 1))

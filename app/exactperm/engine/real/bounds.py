@@ -97,11 +97,11 @@ def bracket(
         likely = max(inverse.log_low, inverse.log_high - 3.0)
         finer = 0.5 * precision * math.exp(min(likely - tails.log_high, 0.0))
         again = _sum_of_tails(form, region, max(finer, 1e-12), steps - tails.steps)
-        inverse = _complement(_both(tails, again), precision)
+        inverse = _complement(_intersection(tails, again), precision)
     return inverse
 
 
-def _both(first: Bracket, second: Bracket) -> Bracket:
+def _intersection(first: Bracket, second: Bracket) -> Bracket:
     """Intersect two brackets of the same probability; the steps add up."""
     low, high = max(first.log_low, second.log_low), min(first.log_high, second.log_high)
     degree, steps = max(first.degree, second.degree), first.steps + second.steps
@@ -213,7 +213,7 @@ def _open_states(branches: Branches, tail: Tail, theta: float, precision: float,
     likeliest = (log_masses + branches.sums / math.sqrt(branches.light.variance)).argsort()[::-1]
     for done, state in enumerate(likeliest.tolist()):
         if used >= steps:
-            high += _at_most(branches, tail, theta, likeliest[done:])
+            high += _chernoff_mass(branches, tail, theta, likeliest[done:])
             break
         log_mass = float(log_masses[state])
         part = tail_bracket(
@@ -229,7 +229,7 @@ def _open_states(branches: Branches, tail: Tail, theta: float, precision: float,
     return TailBracket(log(low), log(high), degree, used).scaled(branches.log_scale)
 
 
-def _at_most(branches: Branches, tail: Tail, theta: float, states: Integers) -> float:
+def _chernoff_mass(branches: Branches, tail: Tail, theta: float, states: Integers) -> float:
     """Bound the mass of some open states in the tail, with one tilt for all."""
     at = tail.outer - branches.sums[states] - branches.rounding
     within = np.exp(real_tilt_at(branches.light, theta).log_most(at))
@@ -349,7 +349,7 @@ def tail_bracket(
     low, high = 0.0, 1.0
     for _ in range(_RESTARTS):
         scene = _scene(form, law, tail, max(_FIXED * precision * expected / 4.0, _LEAST_OUTSIDE))
-        ends, degree, spent = _raised(scene, precision, expected, floor, steps - used)
+        ends, degree, spent = _raise_degree(scene, precision, expected, floor, steps - used)
         used += spent
         low, high = max(low, ends.low), min(high, ends.high)
         aim = max(precision * low, floor)
@@ -400,7 +400,7 @@ def _unfrozen(form: RealForm, law: RealTilt, outside: float) -> tuple[RealForm, 
     return live, real_tilt_at(live, law.theta), settled
 
 
-def _raised(
+def _raise_degree(
     scene: _Scene, precision: float, expected: float, floor: float, steps: int
 ) -> tuple[_Ends, int, int]:
     """Return the ends at the first sufficient degree, that degree, and the steps taken."""

@@ -165,7 +165,7 @@ class Correlation(TieCounts):
         if len(at):
             some = States(states.apart[at], states.below_u[at], states.below_v[at])
             both = self.both(each[at])
-            more, less = self._compared(*self._range(some, both), side)
+            more, less = self._compare(*self._range(some, both), side)
             yes[at] = more
             near = np.flatnonzero(~(more | less))
             if len(near):
@@ -226,7 +226,7 @@ class Correlation(TieCounts):
         return _Sums(units[order], products, kind, rest, self._by_term(off[None])[0], self._by_term(whole))
 
     @cached_property
-    def _both_between(self) -> Reals:
+    def _both_bounds(self) -> Reals:
         """Bounds of N_U + N_V of each term, shape (2, terms)."""
         pairs = self._pairs
         most = np.where(pairs.most < 0, np.inf, pairs.most)
@@ -265,15 +265,15 @@ class Correlation(TieCounts):
             gold / (one * other * (one + other)) for one, other in ((u_low, v_low), (u_high, v_high))
         )
         falling = _outer((less, more), (flat, steep))
-        both = self._both_by_apart(apart, u_high, v_high)
+        both = self._bound_both(apart, u_high, v_high)
         means = _outer((apart, apart), (1.0 / u_high + 1.0 / v_high, 1.0 / u_low + 1.0 / v_low))
         slopes = _outer((-falling[1], -falling[0]), both)
         weights = 0.5 * np.array([float(weight) for weight in self.weights])
-        return self._compared((means[0] + slopes[0]) @ weights, (means[1] + slopes[1]) @ weights, side)
+        return self._compare((means[0] + slopes[0]) @ weights, (means[1] + slopes[1]) @ weights, side)
 
-    def _both_by_apart(self, apart: Reals, most_u: Reals, most_v: Reals) -> tuple[Reals, Reals]:
+    def _bound_both(self, apart: Reals, most_u: Reals, most_v: Reals) -> tuple[Reals, Reals]:
         """Bound N_U + N_V of each term, shape (P, terms), from N_U - N_V and the largest |N_U| and |N_V|."""
-        low, high = self._both_between
+        low, high = self._both_bounds
         return (
             np.maximum(np.maximum(-2.0 * most_u - apart, -2.0 * most_v + apart), low),
             np.minimum(np.minimum(2.0 * most_u - apart, 2.0 * most_v + apart), high),
@@ -281,9 +281,9 @@ class Correlation(TieCounts):
 
     def _decided(self, states: States, side: Alternative) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return (certainly extreme, certainly not) where N_U + N_V is unknown, shape (P,) each."""
-        return self._compared(*self._range(states), side)
+        return self._compare(*self._range(states), side)
 
-    def _compared(
+    def _compare(
         self, low: Reals, high: Reals, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return (certainly extreme, certainly not) from bounds of t."""
@@ -326,7 +326,7 @@ class Correlation(TieCounts):
             roots.append(root)
             bounds.append(most)
         if both is None:
-            low, high = self._both_by_apart(apart, *bounds)
+            low, high = self._bound_both(apart, *bounds)
         else:
             low = high = self._by_term(both)
         weights = np.array([float(weight) for weight in self.weights])

@@ -67,10 +67,10 @@ _KNOWN: WeakKeyDictionary[JointForm, tuple[Box, SpectrumPrice]] = WeakKeyDiction
 
 def box_of(form: JointForm) -> Box:
     """Return the box of the lattice that holds all but 1e-17 of the mass."""
-    return _known(form)[0]
+    return _box_and_spectrum(form)[0]
 
 
-def _known(form: JointForm) -> tuple[Box, SpectrumPrice]:
+def _box_and_spectrum(form: JointForm) -> tuple[Box, SpectrumPrice]:
     known = _KNOWN.get(form)
     if known is None:
         box = bounding_box(form, untilted(form), _OUTSIDE)
@@ -130,7 +130,7 @@ def _surface(box: Box) -> float:
 
 def grid_cost(form: JointForm, work: float) -> tuple[int, int]:
     """Predict the nanoseconds and bytes of `grid.probability`; `work` is the time of deciding about one state."""
-    box, spectrum = _known(form)
+    box, spectrum = _box_and_spectrum(form)
     additions = dp.operations(form) if form.nonzero <= dp.MAX_ITEMS else math.inf
     if additions <= _TINY:
         return int(1.6 * additions + (work + 5) * dp.support(form).cells) + 300_000, 1 << 23
@@ -153,12 +153,12 @@ def grid_cost(form: JointForm, work: float) -> tuple[int, int]:
 
 def law_nanoseconds(form: JointForm, work: float) -> float:
     """Predict the nanoseconds of `law.law_on` for known frequencies, and of the statistic at the cells of the box."""
-    return 400_000 + (60 + work) * _known(form)[0].cells
+    return 400_000 + (60 + work) * _box_and_spectrum(form)[0].cells
 
 
 def spectrum_nanoseconds(form: JointForm) -> float:
     """Predict the nanoseconds of the frequencies of the untilted box."""
-    return _known(form)[1].nanoseconds
+    return _box_and_spectrum(form)[1].nanoseconds
 
 
 def is_deep(form: JointForm) -> bool:

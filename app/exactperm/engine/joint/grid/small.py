@@ -89,7 +89,7 @@ def small_probability(
         if not complete and about < depth:
             depth = about
             continue
-        result = _of_lobes(form, runs, allowance)
+        result = _solve_lobes(form, runs, allowance)
         missed = box.log_outside - result.log_p
         if complete or missed <= 0.9 * _LOG_MISSED:
             left_out = 0.0 if complete else math.exp(missed)
@@ -115,7 +115,7 @@ def region_of(
     )
 
 
-def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
+def _solve_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
     """Return P(region) from two lobes: the cells on the nearest cell's side of the mean, and the others."""
     precision, centre = np.asarray(np.linalg.pinv(form.covariance), dtype=np.float64), means(form)
     direction = precision @ (nearest(runs, centre, precision) - centre)
@@ -137,10 +137,10 @@ def _mirror_images(form: JointForm, lobes: list[Runs]) -> bool:
         return False
     total = form.low + form.high
     turned = np.column_stack((total[:-1] - other[:, :-2], total[-1] - other[:, -1], total[-1] - other[:, -2]))
-    return bool((_in_order(table) == _in_order(turned)).all())
+    return bool((_sorted_rows(table) == _sorted_rows(turned)).all())
 
 
-def _in_order(table: Integers) -> Integers:
+def _sorted_rows(table: Integers) -> Integers:
     return table[np.lexsort(table.T)]
 
 
@@ -176,12 +176,12 @@ def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tup
             half for half in split(runs, axes[:, 0], float(axes[:, 0] @ means(form, law.tau))) if len(half)
         ]
         if len(halves) == 2:
-            parts = _in_halves(form, halves, splits - 1, best[1], allowance)
+            parts = _solve_halves(form, halves, splits - 1, best[1], allowance)
             best = min(best, parts, key=lambda pair: pair[1])
     return best
 
 
-def _in_halves(
+def _solve_halves(
     form: JointForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
 ) -> tuple[float, float]:
     """Add two halves; the second is not computed unless the first is better than `known`, an error bound."""

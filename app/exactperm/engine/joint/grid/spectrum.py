@@ -105,7 +105,7 @@ def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: In
         for axis, line in enumerate(lines):
             phi *= line.reshape([-1 if a == axis else 1 for a in range(len(half))])
         return Frequencies(None, phi, whole.error / norm + 24.0 * UNIT_ROUNDOFF, norm)
-    values, relative = _apart(form, law, lengths, half, flat)
+    values, relative = _evaluate_retained(form, law, lengths, half, flat)
     index = np.unravel_index(flat, half)
     norm = math.sqrt(float((np.square(np.abs(values)) * multiplicity[index[-1]]).sum()))
     for axis, line in enumerate(lines):
@@ -134,7 +134,7 @@ def _shift(form: JointForm, axis: int, length: int, count: int, low: int) -> Com
     return np.asarray(np.exp((1j * math.pi / length) * turns))
 
 
-def _apart(
+def _evaluate_retained(
     form: JointForm,
     law: Tilted,
     lengths: tuple[int, ...],
