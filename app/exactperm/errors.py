@@ -9,9 +9,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated, TypeVar
+from typing import Annotated, ParamSpec, TypeVar
 
 PointerMap = Callable[[str], str]
+P = ParamSpec("P")
+Made = TypeVar("Made")
 Error = TypeVar("Error", bound="ExactpermError")
 MAX_FLAWS = 20
 MAX_CHOICES = 20
@@ -117,25 +119,6 @@ class ExactpermError(Exception):
         return (_rebuild, (type(self), self.detail, self.flaws))
 
 
-class relocated:  # noqa: N801  (used as contextlib's are)
-    """Map the pointers of errors raised inside with `pointer_map`, where a small part of a request is read.
-
-    A request as a whole has one map, which its parser hands on with what it read (`service.query.SourceMap`).
-    """
-
-    __slots__ = ("_pointer_map",)
-
-    def __init__(self, pointer_map: PointerMap) -> None:
-        self._pointer_map = pointer_map
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, REFUSALS):
-            raise located(error, self._pointer_map) from None
-
-
 def located(error: Error, pointer_map: PointerMap) -> Error:
     """The error with its pointers mapped, for a caller that knows where the part of a request came from."""
     flaws = tuple(replace(flaw, pointer=pointer_map(flaw.pointer)) for flaw in error.flaws)
@@ -143,6 +126,17 @@ def located(error: Error, pointer_map: PointerMap) -> Error:
     if flaws and detail.startswith(f"At {error.flaws[0].pointer}: "):
         detail = f"At {flaws[0].pointer}: {flaws[0].detail}"
     return type(error)(detail, flaws=flaws)
+
+
+def mapped(pointer_map: PointerMap, read: Callable[P, Made], *args: P.args, **options: P.kwargs) -> Made:
+    """What a function makes of a part of a request; the pointers of its refusals are mapped to the whole.
+
+    A request as a whole has one map, which its parser hands on with what it read.
+    """
+    try:
+        return read(*args, **options)
+    except REFUSALS as error:
+        raise located(error, pointer_map) from None
 
 
 def _rebuild(kind: type[ExactpermError], detail: str, flaws: tuple[Flaw, ...]) -> ExactpermError:

@@ -64,7 +64,7 @@ from .warnings import Dust, data_warnings, planned_dust, warnings_of
 # The engine's errors as errors of a request: with a pointer to the field at fault, and advice
 
 
-class engine_errors:  # noqa: N801  (used as contextlib's are; see `errors.relocated`)
+class engine_errors:  # noqa: N801  (used as contextlib's are)
     """Raise InvalidTest or PlanTooLarge where the engine refuses to plan."""
 
     __slots__ = ()

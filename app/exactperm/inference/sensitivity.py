@@ -27,7 +27,7 @@ from ..engine.power.tilted_sum import (
     tilt_of_mean,
     tilt_of_power,
 )
-from ..errors import InvalidTest, relocated
+from ..errors import InvalidTest, mapped
 from ..statistics.effects import Additive, Joint
 from ..statistics.midpoint import linearise, rounded_line
 from ..statistics.pairwise.correlation import Correlation
@@ -388,8 +388,7 @@ class SensitivityQuestion:
 
 def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Budget) -> PlannedSensitivity:
     """Plan it; raises InvalidTest for tests that have no such power."""
-    with relocated(lambda _: "/power"):
-        sizes = sizes_of(problem)
+    sizes = mapped(lambda _: "/power", sizes_of, problem)
     test = LevelTest(asked.alpha, asked.alternative, mid=asked.significance == "mid_p")
     design = PilotDesign(sizes, test)
     cost = design.cost(design.pilot_n, solved=True)

@@ -17,7 +17,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest, PointerMap, choices_of, located, pointer_token
+from ..errors import Flaw, InvalidTest, PointerMap, choices_of, mapped, pointer_token
 from ..statistics.columns import distinct_and_order, taken
 from ..statistics.paired import Gaps, NamedCounts, Pairing
 from .columns import to_decimals
@@ -463,10 +463,14 @@ class PairedColumns:
         Values that only one system of a test has are in `lacking`. Raises InvalidTest as `align` does, at the places of the columns.
         """
         columns = self.columns()
-        try:
-            aligned = self._aligned(columns, on_missing)
-        except InvalidTest as error:
-            raise located(error, self.whole) from None
+        lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
+        if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
+            n = len(next(iter(columns.values())))
+            aligned = Aligned(n, {}, Pairing(), Items(range(n)))
+        else:
+            aligned = mapped(
+                self.whole, align, columns, ids=self.ids, clusters=self.clusters, on_missing=on_missing, distinct=self.distinct
+            )  # fmt: skip
 
         def values_at(pointer: str, order: Any) -> Any:
             given = columns[pointer]
@@ -482,15 +486,6 @@ class PairedColumns:
             u, v = (values_at(name, own) if len(own) else own for name, own in only.items())
             aligned = replace(aligned, lacking=replace(aligned.lacking, u=u, v=v))
         return values, aligned, self._pointer_map(columns, aligned)
-
-    def _aligned(self, columns: Mapping[str, RawColumn], on_missing: Way) -> Aligned:
-        lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
-        if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
-            n = len(next(iter(columns.values())))
-            return Aligned(n, {}, Pairing(), Items(range(n)))
-        return align(
-            columns, ids=self.ids, clusters=self.clusters, on_missing=on_missing, distinct=self.distinct
-        )
 
     def whole(self, pointer: str) -> str:
         """Map pointers to whole columns, ids and clusters, before items are aligned."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest, relocated
+from ..errors import Flaw, InvalidTest, mapped
 from ..statistics.paired import Column, NamedCounts, Repeated
 from .quoting import escaped, quoted
 
@@ -174,15 +174,13 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
     for name, column in value.items():
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
-        with relocated(partial(operator.add, f"/{escaped(name)}")):
-            result[name] = whole(
-                numbers(column, may_hold_booleans=may_hold_booleans) if isinstance(column, list) else column
-            )
+        at = partial(operator.add, f"/{escaped(name)}")
+        result[name] = mapped(at, counts, column, may_hold_booleans=may_hold_booleans)
     first = next(iter(result))
-    for name, counts in result.items():
-        if len(counts) != len(result[first]):
+    for name, column in result.items():
+        if len(column) != len(result[first]):
             detail = (
-                f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(counts):,}."
+                f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(column):,}."
             )
             raise InvalidTest.at(f"/{escaped(name)}", "length_mismatch", detail)
     return NamedCounts(result)
@@ -208,10 +206,15 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
             raise _at(index, "different_counts", detail)
     result: dict[str, Column] = {}
     for name in names:
-        counts = [value[name] for value in values]
-        with relocated(partial("{1}/{0}".format, escaped(name))):
-            result[name] = whole(numbers(counts, may_hold_booleans=may_hold_booleans))
+        column = [value[name] for value in values]
+        at = partial("{1}/{0}".format, escaped(name))
+        result[name] = mapped(at, counts, column, may_hold_booleans=may_hold_booleans)
     return NamedCounts(result, by_item=True)
+
+
+def counts(values: list[Any] | Column, *, may_hold_booleans: bool = True) -> Column:
+    """A column of counts, of numbers or of an array; raises InvalidTest, relative to the column."""
+    return whole(numbers(values, may_hold_booleans=may_hold_booleans) if isinstance(values, list) else values)
 
 
 def whole(column: Column) -> Column:
@@ -273,8 +276,8 @@ def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: b
         item = int(np.searchsorted(ends, position, side="right"))
         return f"/{item}/{position - int(ends[item] - lengths[item])}"
 
-    with relocated(place):
-        return numbers(list(chain.from_iterable(values)), may_hold_booleans=may_hold_booleans)
+    flat = list(chain.from_iterable(values))
+    return mapped(place, numbers, flat, may_hold_booleans=may_hold_booleans)
 
 
 def _refuse_names(names: list[str]) -> None:

@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..answers.test import Fraction2
-from ..errors import REFUSALS, ExactpermError, InputError, InvalidTest, PlanTooLarge, located
+from ..errors import ExactpermError, InputError, InvalidTest, PlanTooLarge, mapped
 from ..execution.ipc import Control, Unbounded
 from ..inference.compare.compare import PreparedCompare
 from ..inference.compare.pair_tests import BinomialValues, Joined, Listed, PairTests, SumValues, concatenated
@@ -236,10 +236,7 @@ def plan_job(submission: Submission, body: bytes | bytearray, control: Control) 
 def _plan_single(envelope: Envelope, submission: Submission, body: bytes | bytearray) -> JobPlan:
     item = envelope.only(body)
     call = call_of(item.head, submission.limits, submission.request_id)
-    try:
-        _, prepared, _ = pipeline.planned(call, item.content, Unbounded())
-    except REFUSALS as error:
-        raise located(error, prefixed("/request")) from None
+    _, prepared, _ = mapped(prefixed("/request"), pipeline.planned, call, item.content, Unbounded())
     chunks: tuple[Any, ...] = (None,)
     tests = 1
     if isinstance(prepared, PreparedCompare):

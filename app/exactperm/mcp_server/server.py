@@ -29,7 +29,7 @@ from ..client.compare_requests import CompareRequest
 from ..client.errors import InvalidData, member, spelt
 from ..client.requests import GateRequest, Metric, PowerRequest, TestRequest
 from ..client.responses import VERDICT
-from ..errors import BodyTooLarge, ExactpermError, InvalidTest, pointer_token, relocated
+from ..errors import BodyTooLarge, ExactpermError, InvalidTest, mapped, pointer_token
 from ..inputs import number_text
 from ..inputs.formats.roles import ROLES
 from ..local.run import http_request
@@ -342,8 +342,7 @@ class Lines(io.TextIOWrapper):
         """The next message."""
         line = super().readline(size)
         try:
-            with relocated(lambda pointer: pointer.removeprefix(ARGUMENTS)):
-                number_text.refuse_in_json(line)
+            mapped(lambda pointer: pointer.removeprefix(ARGUMENTS), number_text.refuse_in_json, line)
         except InvalidTest as error:
             message = json.loads(line)
             if isinstance(message, dict) and isinstance(message.get("id"), int | str):

@@ -21,7 +21,7 @@ from pydantic import create_model
 
 from ..answers.gate import TARGETS, GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
-from ..errors import REFUSALS, InvalidTest, MalformedBody, PointerMap, choices_of, located, pointer_token
+from ..errors import InvalidTest, MalformedBody, PointerMap, choices_of, mapped, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
@@ -540,10 +540,7 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
             return in_form(inside)
         return f"/files/{FILE}{inside if below and not file.wrapped else pointer}"
 
-    try:
-        gate = _parse_request(job, value, file.context)
-    except InvalidTest as error:
-        raise located(error, pointer_map) from None
+    gate = mapped(pointer_map, _parse_request, job, value, file.context)
     metrics = []
     for metric in gate.metrics:
         test = read_from_file(metric.test)
@@ -691,12 +688,10 @@ class PreparedGate:
 
 def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""
-    metrics = []
-    for metric in gate.metrics:
-        try:
-            metrics.append(prepare_metric(metric.asked, job.limits.budget))
-        except REFUSALS as error:
-            raise located(error, metric.test.pointer_map) from None
+    metrics = [
+        mapped(metric.test.pointer_map, prepare_metric, metric.asked, job.limits.budget)
+        for metric in gate.metrics
+    ]
     return PreparedGate(tuple(metrics))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..answers.test import ReadingRecord, Resampling, WarningRecord
-from ..errors import BodyTooLarge, Flaw, InvalidTest, PointerMap, choices_of, located, pointer_token
+from ..errors import BodyTooLarge, Flaw, InvalidTest, PointerMap, choices_of, located, mapped, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
@@ -96,10 +96,8 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
         are_labels = pointer == GOLD and spec.name == "auc" and float not in set(map(type, values))
         if in_pairs and (are_labels or isinstance(values, np.ndarray)):
             continue
-        try:
-            outputs[pointer] = check(values.tolist() if isinstance(values, np.ndarray) else values)
-        except InvalidTest as error:
-            raise located(error, prefixed(pointer)) from None
+        listed = values.tolist() if isinstance(values, np.ndarray) else values
+        outputs[pointer] = mapped(prefixed(pointer), check, listed)
     return outputs
 
 
@@ -142,19 +140,14 @@ def weights_for(given: Any, items: Items) -> Weights | None:
     if given is None:
         return None
     values, place = items.of(given, "weights")
-    try:
-        return weights_of(values)
-    except InvalidTest as error:
-        raise located(error, lambda pointer: place(int(pointer[1:])) if pointer else "/weights") from None
+    return mapped(lambda pointer: place(int(pointer[1:])) if pointer else "/weights", weights_of, values)
 
 
 def slices_for(given: Any, items: Items) -> Slices:
     """The slices of each item, from a list or an object by id; raises InvalidTest at `/slices/17`, `/slices/q17`."""
     values, place = items.of(given, "slices")
-    try:
-        return slices_of(values.tolist() if isinstance(values, np.ndarray) else values)
-    except InvalidTest as error:
-        raise located(error, lambda pointer: place(int(pointer[1:]))) from None
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    return mapped(lambda pointer: place(int(pointer[1:])), slices_of, listed)
 
 
 def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..answers.test import Method, reported
 from ..engine.plan import Budget
-from ..errors import REFUSALS, BodyTooLarge, ExactpermError, InputError, located
+from ..errors import BodyTooLarge, ExactpermError, InputError, located, mapped
 from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
@@ -51,7 +51,6 @@ class Later:
 
 Parsed = ParsedTest | ParsedGate | ParsedCompare | ParsedPower
 Planned = Prepared | PreparedGate | PreparedCompare | PreparedPower
-Made = TypeVar("Made")
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 LEAST_PRICED_BYTES = 10_000  # smaller bodies are read within milliseconds
@@ -102,7 +101,7 @@ def answer_comparison(
     """Answer a comparison whose tests have been run, board by board."""
 
     def steps(started: float) -> RenderedResponse:
-        return _answer(job, BOARD, _located(parsed, _board, prepared, tests), started, started)
+        return _answer(job, BOARD, mapped(parsed.pointer_map, _board, prepared, tests), started, started)
 
     return _never_raising(job, steps)
 
@@ -190,16 +189,8 @@ def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     return replace(parsed, store=store_of(envelope))
 
 
-def _located(parsed: Parsed, step: Callable[..., Made], *of: Any) -> Made:
-    """What a step of a request makes; its refusals point into what the client sent."""
-    try:
-        return step(*of)
-    except REFUSALS as error:
-        raise located(error, parsed.pointer_map) from None
-
-
 def _prepared(job: Job, parsed: Parsed) -> Planned:
-    return _located(parsed, NOUNS[type(parsed)].prepare, job, parsed)
+    return mapped(parsed.pointer_map, NOUNS[type(parsed)].prepare, job, parsed)
 
 
 def _finished(
@@ -213,7 +204,7 @@ def _finished(
     if job.kind == "plan":
         assert noun.plan is not None
         return rendered(job, (noun.plan(parsed, prepared), b"", b""), (), JSON, started)
-    return _answer(job, noun, _located(parsed, noun.run, parsed, prepared), started, planning)
+    return _answer(job, noun, noun.run(parsed, prepared), started, planning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +336,7 @@ class Noun:
 
 
 BOARD = Noun(
-    "compare", is_small_board, boards.prepare_comparison, lambda _, prepared: _board(prepared),
+    "compare", is_small_board, boards.prepare_comparison, lambda parsed, prepared: mapped(parsed.pointer_map, _board, prepared),
     lambda _, prepared: render_plan("compare", boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {

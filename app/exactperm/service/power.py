@@ -12,7 +12,7 @@ import numpy as np
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
-from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, located
+from ..errors import Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, mapped
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.floor import SOLVED, RunsDesign
 from ..inference.options import request_digest
@@ -309,10 +309,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
     assert parsed.pilot is not None
     pilot, budget = parsed.pilot, job.limits.budget
-    try:
-        test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
-    except REFUSALS as error:
-        raise located(error, pilot.pointer_map) from None
+    test = mapped(pilot.pointer_map, planned_test, pilot.data, pilot.spec, pilot.options, budget)
     assert not isinstance(test.problem, Runs)
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"

@@ -15,7 +15,7 @@ from ...answers.board import BoardRecord, CompareRecord, FrontierRecord, SystemI
 from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
-from ...errors import InvalidTest, pointer_token, relocated
+from ...errors import InvalidTest, mapped, pointer_token
 from ...statistics.effects import WEIGHTED, require_unweighted
 from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
 from ..options import Options, canonical, options_by_name
@@ -98,8 +98,8 @@ class PreparedBoard:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of the pairs from `start` to `stop`; their errors have pointers into the request."""
-        with relocated(of_overall if self.overall else partial(inside, prefix_of(self.name))):
-            return self.planned.solve(start, stop)
+        places = of_overall if self.overall else partial(inside, prefix_of(self.name))
+        return mapped(places, self.planned.solve, start, stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +251,9 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     comparison = replace(comparison, datasets=datasets, cost=cost)
     boards = []
     for name, systems in datasets.items():
-        with relocated(partial(inside, prefix_of(name))):
-            boards.append(_prepared(name, systems, comparison, budget))
-    with relocated(of_overall):
-        overall, warnings = _prepared_overall(comparison, boards, budget)
+        places = partial(inside, prefix_of(name))
+        boards.append(mapped(places, _prepared, name, systems, comparison, budget))
+    overall, warnings = mapped(of_overall, _prepared_overall, comparison, boards, budget)
     if overall is not None:
         boards.append(replace(overall, warnings=warnings))
         warnings = ()

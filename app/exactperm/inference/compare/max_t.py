@@ -19,7 +19,7 @@ from ...engine.max_t import step_down
 from ...engine.max_t.family import Family, SignedSums, signed_sums
 from ...engine.max_t.unions import exact_seconds
 from ...engine.plan import Budget
-from ...errors import Flaw, InvalidTest, PlanTooLarge, relocated
+from ...errors import Flaw, InvalidTest, PlanTooLarge, mapped
 from ...statistics.effects import Additive
 from ...statistics.paired import StatisticSpec, Systems
 from ...statistics.reducers import reduce
@@ -111,11 +111,10 @@ class PairSums:
             right = self.once.right[[u, v]].astype(np.int64)
             difference = right[0] - right[1]
             return _all_or(items), difference if items is None else difference[items]
-        with relocated(pointers(names[u], names[v])):
-            data = pair_data(self.systems, names[u], names[v])
-            if data is None:
-                return slice(0), np.zeros(0, dtype=np.int64)
-            problem = reduce(data, self.spec)
+        data = pair_data(self.systems, names[u], names[v])
+        if data is None:
+            return slice(0), np.zeros(0, dtype=np.int64)
+        problem = mapped(pointers(names[u], names[v]), reduce, data, self.spec)
         clusters = self.systems.pairing.clusters
         if items is not None and clusters is not None:
             # As the clusters of a pair are numbered: in the order of their first items.

@@ -18,7 +18,7 @@ from ...engine.one_sum.methods import fft_cost
 from ...engine.one_sum.summary import smallest_attainable
 from ...engine.plan import Budget
 from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest, mapped
 from ...statistics.effects import Additive, Joint
 from ...statistics.paired import Predictions, StatisticSpec, Systems
 from ...statistics.pairwise.correlation import Correlation, joined
@@ -142,9 +142,8 @@ class GeneralPairs:
             problem = _mean(self._counted, *names)
             return None if problem is None else planned_problem(problem, options, budget)
         ((systems, spec),) = self._counted
-        with relocated(pointers(*names)):
-            data = pair_data(systems, *names)
-            return None if data is None else planned_test(data, spec, options, budget)
+        data = pair_data(systems, *names)
+        return None if data is None else mapped(pointers(*names), planned_test, data, spec, options, budget)
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...engine.lattice import Integers
-from ...errors import InvalidTest, pointer_token, relocated
+from ...errors import InvalidTest, mapped, pointer_token
 from ...statistics.columns import first_seen, order_of_items, taken, taken_pairing
 from ...statistics.corpus import counted
 from ...statistics.effects import taken_weights
@@ -192,11 +192,10 @@ def system_scores(systems: Systems, spec: StatisticSpec) -> tuple[Score, ...]:
 
 
 def _score(systems: Systems, name: str, spec: StatisticSpec) -> Score:
-    with relocated(pointers(name, name)):
-        data = pair_data(systems, name, name)
-        if data is None:
-            raise InvalidTest.at("/u", "empty", f"{name} has no items: give it at least one.")
-        score = reduce(data, spec).score_u
+    data, places = pair_data(systems, name, name), pointers(name, name)
+    if data is None:
+        raise InvalidTest.at(places("/u"), "empty", f"{name} has no items: give it at least one.")
+    score = mapped(places, reduce, data, spec).score_u
     assert score is not None
     return score
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...answers.reading import LeftOut, Read
-from ...errors import Choice, Flaw, InvalidTest, relocated
+from ...errors import Choice, Flaw, InvalidTest, mapped
 from ...statistics.columns import slices_of, taken, unequal_runs
 from ...statistics.effects import weights_of
 from ...statistics.paired import Column, Correction, Counts, Repeated, Scores, Slices, StatisticSpec
@@ -290,8 +290,9 @@ def written_weights(
         return None
     written = _of_items(systems, "weight")
     places = list(written.values())
-    with relocated(lambda pointer: place(*places[int(pointer[1:])][1:])):
-        weights_of([weight for weight, _, _ in places])
+    mapped(
+        lambda pointer: place(*places[int(pointer[1:])][1:]), weights_of, [weight for weight, _, _ in places]
+    )
     return {key: weight for key, (weight, _, _) in written.items()}
 
 
@@ -391,8 +392,9 @@ def _slices_of(u: SystemOutputs, v: SystemOutputs, aligned: Aligned) -> Slices:
     system = u if SLICES in u.context else v
     labels = system.context.get(SLICES) or [None] * len(system)
     rows = [system.index[str(key)] for key in aligned.pairing.ids or ()]
-    with relocated(lambda pointer: system.pointer(rows[int(pointer[1:])])):
-        return slices_of([labels[row] for row in rows])
+    return mapped(
+        lambda pointer: system.pointer(rows[int(pointer[1:])]), slices_of, [labels[row] for row in rows]
+    )
 
 
 def column_of(values: Any, role: str) -> Column | Repeated:
@@ -407,5 +409,4 @@ def column_of(values: Any, role: str) -> Column | Repeated:
 
 
 def _numbers(values: list[Any], role: str) -> Column:
-    with relocated(lambda pointer: f"/files/{role}/item{pointer}"):
-        return columns.numbers(values, may_hold_booleans=False)
+    return mapped(f"/files/{role}/item{{}}".format, columns.numbers, values, may_hold_booleans=False)

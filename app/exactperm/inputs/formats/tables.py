@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ...answers.reading import Read, Remark
-from ...errors import InvalidTest, choices_of, marked, relocated
+from ...errors import InvalidTest, choices_of, mapped, marked
 from ...statistics.columns import slices_of, taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes, roles
 from ..alignment import Positions, align, numbered
-from ..columns import whole
+from ..columns import counts
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..format import FirstLook, Format, Sign
 from ..frame import NO_HEADER, Frame, Rows, frame_of, taken_rows
@@ -206,8 +206,10 @@ def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows)
         return values
     each = [value if isinstance(value, tuple) else () if value is None else (value,) for value in values]
     at = np.repeat(rows, np.fromiter(map(len, each), dtype=np.int64, count=len(each)))
-    with relocated(lambda pointer: frame.place(int(at[int(pointer[1:])]), score)):
-        column = columns.numbers(list(itertools.chain.from_iterable(each)), may_hold_booleans=False)
+    column = mapped(
+        lambda pointer: frame.place(int(at[int(pointer[1:])]), score),
+        columns.numbers, list(itertools.chain.from_iterable(each)), may_hold_booleans=False,
+    )  # fmt: skip
     return column if set(map(type, values)) <= {int, float} else values
 
 
@@ -445,8 +447,7 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
         return frame
     rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
     header = frame.names if frame.has_header else rows.pop(0)  # only here 0 and 1 may be names of columns
-    with relocated(lambda _: frame.top):
-        found = outcomes.unrolled(header, rows, has_header=frame.has_header)
+    found = mapped(lambda _: frame.top, outcomes.unrolled, header, rows, has_header=frame.has_header)
     if found is None:
         return frame
     frame.source.refuse_more(len(found.rows), options.max_items)
@@ -620,8 +621,9 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
     clusters = None if cluster is None else frame.texts(cluster)
     pairing = align({"/u": rows, "/v": rows}, ids=ids, clusters=clusters).pairing
     if labels is not None:
-        with relocated(lambda pointer: frame.place(int(pointer[1:]), labels)):
-            pairing = replace(pairing, slices=slices_of(list(map(labels_in_cell, frame.column(labels)))))
+        cells = list(map(labels_in_cell, frame.column(labels)))
+        slices = mapped(lambda pointer: frame.place(int(pointer[1:]), labels), slices_of, cells)
+        pairing = replace(pairing, slices=slices)
     notes.append(f"{frame.n:,} items read from {frame.source.label}.")
     spec = next((spec for each, spec in COUNT_STATISTICS if each <= set(names)), StatisticSpec("expression"))
     metric = "wer" if spec.name == "ratio" else None
@@ -634,8 +636,9 @@ def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
     values = frame.counts(name, NumberReader.of(options))
     if isinstance(values, list) and None in values:
         raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
-    with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
-        return whole(columns.numbers(values, may_hold_booleans=False) if isinstance(values, list) else values)
+    return mapped(
+        lambda pointer: frame.place(int(pointer[1:]), name), counts, values, may_hold_booleans=False
+    )
 
 
 # Formats and their signs

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...answers.reading import Note, Read, Remark
-from ...errors import InvalidTest, marked, pointer_token, relocated
+from ...errors import InvalidTest, mapped, marked, pointer_token
 from ...statistics.columns import joined, slices_of
 from ...statistics.effects import joined_weights
 from ...statistics.paired import Correction, Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
@@ -168,8 +168,8 @@ def each_task(
             raise InvalidTest.at(f"/files/{token}", "unmatched_tasks", detail)
     readings: dict[str, Reading] = {}
     for task in sorted(common):
-        with relocated(in_task(task, divided)):
-            readings[task] = read_single(task, {token: tasks[task] for token, tasks in by_name.items()})
+        of_task = {token: tasks[task] for token, tasks in by_name.items()}
+        readings[task] = mapped(in_task(task, divided), read_single, task, of_task)
         _require_alike(task, readings, next(iter(divided)))
     lacking = sorted(every - common)
     left = f"{len(lacking):,} tasks that not all systems have were left out (on_missing: {drop}): {some(lacking)}."

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...answers.reading import Guessed, Note
 from ...answers.test import ReadingRecord
-from ...errors import InvalidTest, PointerMap, located, marked, pointer_token
+from ...errors import InvalidTest, PointerMap, located, mapped, marked, pointer_token
 from ...execution.ipc import Control
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
@@ -226,12 +226,9 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
             detail = "Every data set needs systems."
             inside = chained(prefixed(f"/datasets/{pointer_token(name[:200])}"), places)
             given = validated(Dataset, datasets[name], inside, context)
-        try:
-            if given.systems is None:
-                raise InvalidTest.at("/systems", "missing", detail)
-            boards[name] = _board(given, request.kind, context)
-        except InvalidTest as error:
-            raise located(error, inside) from None
+        if given.systems is None:
+            raise InvalidTest.at(inside("/systems"), "missing", detail)
+        boards[name] = mapped(inside, _board, given, request.kind, context)
     cost = None
     if request.frontier is not None:
         if type(request.frontier) is str:
@@ -326,10 +323,8 @@ def _columns(rows: list[Any], n: int) -> list[RawColumn]:
     promised = bool not in set(map(type, chain.from_iterable(rows)))
     made: list[RawColumn] = []
     for position, column in enumerate(zip(*rows, strict=True)):
-        try:
-            made.append(columns.numbers(list(column), may_hold_booleans=not promised))
-        except InvalidTest as error:
-            raise located(error, f"/scores{{}}/{position}".format) from None
+        place = f"/scores{{}}/{position}".format
+        made.append(mapped(place, columns.numbers, list(column), may_hold_booleans=not promised))
     return made
 
 
