@@ -282,8 +282,7 @@ def _prepared_frontier(
     cheaper = replace(
         asked, spec=StatisticSpec("mean_difference"), options=replace(one_sided, higher_is_better=False)
     )
-    with relocated(of_cost):
-        return quality, _prepared(name, cost, cheaper, budget)
+    return quality, mapped(of_cost, _prepared, name, cost, cheaper, budget)
 
 
 def of_cost(pointer: str) -> str:
@@ -463,8 +462,8 @@ def _interval(board: PreparedBoard, name: str, comparison: Comparison) -> System
     level, data = comparison.options.confidence_level, pair_data(board.systems, name, name)
     assert level is not None
     assert data is not None
-    with relocated(pointers(name, name)), relocated(partial(inside, prefix_of(board.name))):
-        values = scaled(data, comparison.spec, comparison.range)
+    places = partial(inside, prefix_of(board.name))
+    values = mapped(pointers(name, name), mapped, places, scaled, data, comparison.spec, comparison.range)
     if values is None:
         return None
     low, high, method = values.interval(level)
