@@ -11,7 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..presentation.columns import PAIR, POINT, POWER, SYSTEM, TEST, as_list, board_row, metric_row, values
+from ..presentation.columns import (
+    PAIR,
+    POINT,
+    POWER,
+    SYSTEM,
+    TEST,
+    as_list,
+    board_row,
+    member_row,
+    metric_row,
+    values,
+)
 from ..presentation.escaping import single_line
 from ..presentation.numbers import number, percent, probability
 from ..presentation.words import (
@@ -441,7 +452,7 @@ def board_frame(result: CompareResult, members: str) -> Any:
     notes = as_list(() if result.reading is None else result.reading.notes)
     columns = SYSTEM if members == "systems" else PAIR
     rows = [
-        {**before, **values(columns, one), **after}
+        {**before, **member_row(values, result, one, columns), **after}
         for board, before, after in _boards(result)
         for one in getattr(board, members)
     ]

@@ -185,6 +185,16 @@ SYSTEM = (
     Column("letters", "letters", "word"),
     Column("in_best_set", "in_best_set", "flag"),
     *named("better_than", "worse_than"),
+    *(Column(f"interval_{name}", f"interval.{name}") for name in ("low", "high")),
+    Column("interval_method", "interval.method", "word"),
+)
+# Of a system with costs.
+FRONTIER = (
+    *named("cost"),
+    Column("excluded", "excluded", "flag"),
+    Column("dominated_by", "dominated_by", "text"),
+    Column("dominated_p_value", "p_value"),
+    Column("dominated_p_adjusted", "p_adjusted"),
 )
 PAIR = (
     *named("u", "v", kind="text"),
@@ -236,6 +246,13 @@ def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
         **row(GATE_TERMS, gate),
         **row(DECISION, metric),
     }
+
+
+def member_row(row: Row, comparison: Any, member: Any, columns: Sequence[Column]) -> dict[str, Any]:
+    """A system or a pair of a board; a system with its costs, if there is a frontier."""
+    found = comparison.frontier if columns is SYSTEM else None
+    of = () if found is None else (one for one in found.systems if one.name == member.name)
+    return row(columns, member) | {name: value for one in of for name, value in row(FRONTIER, one).items()}
 
 
 def board_row(row: Row, comparison: Any, board: Any) -> dict[str, Any]:

@@ -6,7 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .escaping import single_line
-from .numbers import apart, counted, enclosing_p, exactly, known_digits, number, p_number, probability, signed
+from .numbers import (
+    apart,
+    counted,
+    enclosing,
+    enclosing_p,
+    exactly,
+    known_digits,
+    number,
+    p_number,
+    probability,
+    signed,
+)
 
 if TYPE_CHECKING:
     from ..answers.board import BoardRecord, Certainty, CompareRecord, PairRecord, SystemRecord
@@ -196,6 +207,25 @@ def ranks(system: SystemRecord) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
+def beside_scores(
+    result: CompareRecord, board: BoardRecord, say: Callable[[str], str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Headings and cells by system of intervals, and of costs with the frontier, where there are any."""
+    heads, cells = list[str](), {system.name: list[str]() for system in board.systems}
+    if any(system.interval is not None for system in board.systems):
+        heads.append("interval")
+        for system in board.systems:
+            own = system.interval
+            ends = () if own is None else enclosing(own.low, own.high)
+            cells[system.name].append(" to ".join(ends))
+    if result.frontier is not None:
+        heads += ["mean cost", "frontier"]
+        for one in result.frontier.systems:
+            by = "yes" if one.dominated_by is None else f"behind {say(one.dominated_by)}"
+            cells[one.name] += [number(one.cost), by]
+    return heads, cells
+
+
 def table(
     result: CompareRecord, board: BoardRecord, size: int | None = None
 ) -> tuple[list[str], list[list[str]]]:
@@ -215,7 +245,8 @@ def table(
         for row, one in zip(rows, shown, strict=True):
             pair = pairs.get(one.name)
             row.extend(["", "", ""] if pair is None else cells_of(pair, board.family.alpha))
-    return heads, rows
+    more, cells = beside_scores(result, board, short)
+    return heads + more, [row + cells[one.name] for row, one in zip(rows, shown, strict=True)]
 
 
 def cells_of(pair: PairRecord, alpha: float) -> list[str]:

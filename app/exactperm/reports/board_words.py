@@ -11,7 +11,7 @@ from ..answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Rela
 from ..answers.test import WarningRecord
 from ..presentation.escaping import single_line
 from ..presentation.numbers import counted, exactly, number, percent
-from ..presentation.words import kinds, p_adjusted, ranks
+from ..presentation.words import beside_scores, kinds, p_adjusted, ranks
 from ..statistics.names import Say, direction, measured, metric_title
 from .sentences import by_name
 
@@ -124,7 +124,8 @@ def systems_table(
             ]
             cells.append("" if pair is None else p_and_kind(pair, board.family.alpha))
         rows.append((system, cells))
-    return heads, rows
+    more, beside = beside_scores(record, board, say)
+    return heads + more, [(system, cells + beside[system.name]) for system, cells in rows]
 
 
 def confidence(alpha: float) -> str:

@@ -14,7 +14,18 @@ from ..answers.board import LEFT_OUT, CompareRecord
 from ..answers.gate import GateRecord
 from ..answers.power import PowerRecord
 from ..answers.test import TestRecord
-from ..presentation.columns import PAIR, POINT, POWER, SYSTEM, TEST, as_list, board_row, cells, metric_row
+from ..presentation.columns import (
+    PAIR,
+    POINT,
+    POWER,
+    SYSTEM,
+    TEST,
+    as_list,
+    board_row,
+    cells,
+    member_row,
+    metric_row,
+)
 from ..presentation.escaping import for_csv
 from .board_words import all_warnings, named_boards, warned
 
@@ -58,10 +69,10 @@ def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems"
         before = {"id": compare_id, "board": named.scope, "dataset": for_csv(named.dataset)}
         behind = board_row(cells, record, named.board)
         rows += [
-            {**before, **cells(columns, member), **behind, "notes": next(notes)}
+            {**before, **member_row(cells, record, member, columns), **behind, "notes": next(notes)}
             for member in (named.board.systems if table == "systems" else named.board.pairs)
         ]
-    return written(rows, [*header, *behind, "notes"])
+    return written(rows, None if rows else [*header, *behind, "notes"])
 
 
 def _notes(record: CompareRecord) -> Iterator[str]:

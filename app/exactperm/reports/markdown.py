@@ -290,8 +290,11 @@ def _systems(record: CompareRecord, board: BoardRecord) -> str:
         pairs, alpha = against(board, record.baseline), board.family.alpha
         more = [_against(pairs.get(system.name), system.name, alpha) for system, _ in table_rows]
         names = list(dict.fromkeys(name for one in more for name in one))
-        heads += names
-        rows = [[*row, *(one.get(name, "") for name in names)] for row, one in zip(rows, more, strict=True)]
+        heads = [*heads[:3], *names, *heads[3:]]
+        rows = [
+            [*row[:3], *(one.get(name, "") for name in names), *row[3:]]
+            for row, one in zip(rows, more, strict=True)
+        ]
     return table(heads, rows)
 
 

@@ -39,7 +39,7 @@ from .text import compare_line, gate_line, line, power_line
 _INLINE_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
-BoardPicture = Literal["leaderboard", "heatmap", "bars", "forest"]
+BoardPicture = Literal["leaderboard", "heatmap", "bars", "forest", "frontier"]
 BoardTable = Literal["systems", "pairs"]
 Noun = Literal["test", "gate", "compare", "power"]
 

@@ -164,6 +164,7 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
         f"statistic={for_line(record.statistic)}",
         *_scores(board),
         *([] if board.groups is None else [f"clusters={len(board.groups.clusters)}"]),
+        *_frontier(record),
         f"n={_items(board)}",
         f"alpha={exactly(board.family.alpha)}",
         *(f"[{code}]" for code in dict.fromkeys(warning.code for _, warning in all_warnings(record))),
@@ -171,6 +172,11 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
         *([] if record.reading is None else read(record.reading.notes)),
     ]
     return " ".join(words)
+
+
+def _frontier(record: CompareRecord) -> list[str]:
+    kept = [one.name for one in record.frontier.systems if not one.excluded] if record.frontier else []
+    return [f"frontier={listed(kept, for_line)}"] if kept else []
 
 
 def _scope(record: CompareRecord, first: NamedBoard) -> str:

@@ -1,11 +1,12 @@
 """Comparisons for tests of reports and pictures: right-or-wrong scores of systems that are a little apart."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from exactperm.answers.board import CompareRecord
+from exactperm.answers.board import CompareRecord, FrontierRecord, FrontierSystem
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.systems import Comparison
@@ -56,6 +57,16 @@ def compared(
     data = {name: _systems(names, matrix) for name, matrix in sets.items()}
     spec = own.pop("spec", StatisticSpec("mean_difference"))
     return finish_compare(prepare_compare(Comparison(data, spec, options, **own), Budget()))
+
+
+def with_costs(record: CompareRecord) -> CompareRecord:
+    """The same board with costs, a third of its systems excluded."""
+    names = sorted(system.name for system in record.main_board.systems)
+    costs = [
+        FrontierSystem(name, 0.5 + place % 7, place % 3 == 1, names[0] if place % 3 == 1 else None, 0.5, 1.0)
+        for place, name in enumerate(names)
+    ]
+    return replace(record, frontier=FrontierRecord(tuple(costs), ()))
 
 
 def _systems(names: Sequence[str], scores: Matrix) -> Systems:

@@ -29,14 +29,14 @@ from exactperm.reports.picture.heatmap import cells_of, limits_of
 from exactperm.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
 from exactperm.reports.representations import BoardPicture
 
-from .compare_records import compared, long_names, short_names, some_scores
+from .compare_records import compared, long_names, short_names, some_scores, with_costs
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def record() -> CompareRecord:
-    return compared(short_names(10), some_scores(10))
+    return with_costs(compared(short_names(10), some_scores(10)))
 
 
 def sentences(picture: bytes) -> list[str]:
@@ -290,7 +290,7 @@ def test_an_axis_holds_its_values_in_order(values: list[float]) -> None:
 # In no picture of a comparison do two texts touch, and none leaves the paper: Pillow measures them in our font.
 
 
-PICTURES = ("leaderboard", "heatmap", "bars", "forest")
+PICTURES = ("leaderboard", "heatmap", "bars", "forest", "frontier")
 SIZES = (2, 10, 30, 134)
 
 
@@ -319,6 +319,7 @@ def texts_of(
     record: CompareRecord, picture: str, theme: Theme, in_our_font: bool = True
 ) -> tuple[Any, list[str]]:
     """The boxes of all texts over the size of the paper, shape (T, 2, 2), and what they say."""
+    record = with_costs(record) if picture == "frontier" else record
     shown = next(named_boards(record))
     scene = BoardScene(record, shown, BOARD_PALETTES[theme], "p", printable if in_our_font else str)
     drawn = BOARD_PICTURES[picture](scene)
@@ -360,7 +361,12 @@ def assert_apart(
 @pytest.mark.parametrize("how", ["short", "long"])
 @pytest.mark.parametrize(
     ("picture", "size"),
-    [(picture, size) for picture in PICTURES for size in SIZES if (picture, size) != ("bars", 134)],
+    [
+        (picture, size)
+        for picture in PICTURES
+        for size in SIZES
+        if size < 134 or picture not in {"bars", "frontier"}
+    ],
 )
 def test_texts_do_not_touch(picture: str, size: int, how: str) -> None:
     assert_apart(record_of(size, how), picture)
@@ -399,3 +405,16 @@ def test_an_svg_with_scripts_that_our_font_lacks_has_room(picture: str) -> None:
 def test_what_touches_is_seen() -> None:
     boxes = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[2, 0], [4, 1]]], float)
     assert touching(boxes) == [(0, 1)]
+
+
+def test_a_frontier_needs_costs_and_marks_the_excluded(record: CompareRecord) -> None:
+    with pytest.raises(InvalidTest):
+        board_svg(replace(record, frontier=None), "frontier")
+    assert record.frontier is not None
+    said = sentences(board_svg(record, "frontier"))
+    behind = [one for one in record.frontier.systems if one.excluded]
+    assert behind
+    for system in record.frontier.systems:
+        own = {one for one in said if one.startswith(f"{' '.join(system.name.split())}: score ")}
+        assert len(own) == 1
+        assert (", behind " in next(iter(own))) == system.excluded

@@ -31,7 +31,7 @@ from exactperm.presentation.numbers import enclosing_p, p_number, probability
 from exactperm.presentation.words import cells_of, metric_rows, test_sentence as sentence_of_test
 from exactperm.reports.representations import REPRESENTATIONS, BoardPicture, BoardTable, ReportContext
 
-from .compare_records import compared, some_scores
+from .compare_records import compared, some_scores, with_costs
 from .conftest import RECORD, metric_of
 
 CLOSE = [0.04996, 0.0499996, 0.04999999996, 0.009996, 0.0099999996]
@@ -143,7 +143,7 @@ def test_reports_of_gates(shown: Any, p: float) -> None:
 def test_reports_of_boards(board: CompareRecord, shown: Any, p: float) -> None:
     pictures = get_args(BoardPicture) if shown.is_themed else ("leaderboard",)
     tables = get_args(BoardTable) if shown.is_table else ("systems",)
-    for record in boards(board, p):
+    for record in map(with_costs, boards(board, p)):
         for picture in pictures:
             for table in tables:
                 judge(shown.compare(record, ReportContext("c_1", picture=picture, table=table)))

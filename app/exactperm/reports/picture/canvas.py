@@ -384,15 +384,17 @@ class Axis:
         return f" (in units of 1e{self.exponent})".replace("-", "\N{MINUS SIGN}") if self.exponent else ""
 
 
-def score_axis(values: Iterable[float], left: float, right: float, points: float) -> Axis:
-    """An axis from `left` to `right` in inches for all finite values, with numbers of `size` points."""
+def score_axis(
+    values: Iterable[float], left: float, right: float, points: float, gap: Gap | None = None
+) -> Axis:
+    """An axis from `left` to `right` in inches for all finite values, with numbers of `size` points at least a `gap` apart."""
     finite = [value for value in values if math.isfinite(value)] or [0.0]
     low, high = min(finite), max(finite)
     exponent = _exponent(finite)
     small_low, small_high = scaled(low, exponent), scaled(high, exponent)
     reach = (small_high - small_low) or 0.1 * abs(small_high) or 1.0
     return _placed_axis(
-        small_low - PAD * reach, small_high + PAD * reach, (left, right), exponent, across(points)
+        small_low - PAD * reach, small_high + PAD * reach, (left, right), exponent, gap or across(points)
     )
 
 

@@ -36,6 +36,7 @@ from .canvas import (
     style_sheet,
     variables,
 )
+from .frontier import frontier
 from .heatmap import heatmap
 from .null_distribution import draw, power_curve, scene
 from .slices import slices_panel
@@ -47,6 +48,7 @@ BOARD_PICTURES: Mapping[str, Callable[[BoardScene], Drawing]] = {
     "heatmap": heatmap,
     "bars": bars,
     "forest": forest,
+    "frontier": frontier,
 }
 # The colours of a card of our report: hollow dots are filled with them.
 _CARDS: Mapping[Theme, str] = {"light": "#fff", "dark": "#1b1f22"}

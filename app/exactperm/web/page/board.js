@@ -28,7 +28,7 @@ export function boardResult(request, answer, { comparison, theme }) {
   const fewer = Object.fromEntries(request.fields).pairs === "significant"; // then unlisted pairs do not differ
   const said = (board) => ranking(answer, board, !fewer && board.pairs.length === 0);
   const first = said(boards[0]);
-  const pictures = picturesCard(request, comparison.pictures, {
+  const pictures = picturesCard(request, comparison.pictures.filter((name) => name !== "frontier" || answer.frontier), {
     theme, described: first.headline, of: boards.length > 1 ? `${titleOf(boards[0])}. ` : "",
   });
   const noted = answer.datasets ? answer.warnings : []; // else they are the warnings of the only board

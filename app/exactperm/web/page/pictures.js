@@ -8,6 +8,7 @@ const WORDS = {
   heatmap: ["Pairs", "The adjusted p-value of each pair."],
   bars: ["Groups", "Systems below one bar are not significantly different."],
   forest: ["Differences", "Differences to the baseline, or to the best system."],
+  frontier: ["Costs", "Cost against quality; hollow where another system is shown to be better and cheaper."],
 };
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
