@@ -286,7 +286,7 @@ def test_a_small_product_over_the_grid_agrees_with_single_frequencies_within_bot
             ones = np.ones(half[-1])
             whole = products(form, law, box.shape, log_below(math.prod(half)), ones)
             flat = np.arange(math.prod(half))
-            apart, relative = spectrum._apart(form, law, box.shape, half, flat)
+            apart, relative = spectrum._evaluate_retained(form, law, box.shape, half, flat)
             off = float(np.linalg.norm(whole.values.reshape(-1) - apart))
             assert off <= whole.error + relative * float(np.linalg.norm(apart))
             assert off < 1e-12
@@ -304,7 +304,7 @@ def test_frequencies_that_are_left_out_are_negligible() -> None:
         assert len(flat) < math.prod(half)
         left_out = np.setdiff1d(np.arange(math.prod(half)), flat)
         some = np.sort(draw.choice(left_out, min(len(left_out), 20_000), replace=False))
-        values, _ = spectrum._apart(form, law, box.shape, half, some)
+        values, _ = spectrum._evaluate_retained(form, law, box.shape, half, some)
         assert float(np.abs(values).max()) < math.exp(-log_below(math.prod(half)))
 
 
