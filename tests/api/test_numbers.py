@@ -661,9 +661,7 @@ def test_numbers_of_too_many_digits_are_refused_where_they_are_many(service: Any
 
 @pytest.mark.parametrize("expression", ["x1 - x2", "abs(x1 - x2) + 0*x1*x2", "min(x1, x2) - max(x1, x2)"])
 @pytest.mark.parametrize("long", [0.12345678901234567, 1000000000000001.0])
-def test_equal_numbers_are_equal_beside_a_number_that_is_no_short_decimal(
-    service: Any, long: float, expression: str
-) -> None:
+def test_equal_numbers_are_equal_beside_a_long_decimal(service: Any, long: float, expression: str) -> None:
     """One column cannot be taken as decimals: 0.3 of the other is the same 0.3 still, and the first item changes nothing."""
     body = {"stay": [[0.3, 0.3], [long, 0.5]], "statistic": {"expression": expression}}
     assert service.post("/v1/tests/effects", body).json()["p_value"] == 1.0

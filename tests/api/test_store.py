@@ -271,7 +271,7 @@ def test_a_problem_is_not_kept(keeping: Keeping) -> None:
     assert "content-location" not in said.headers
 
 
-def test_nothing_is_kept_without_a_server() -> None:
+def test_storing_needs_a_server() -> None:
     options: dict[str, Any] = {"store": True}
     with pytest.raises(Exception, match="Only a server can store answers"):
         exactperm.test(SMALL["u"], SMALL["v"], **options)

@@ -64,7 +64,7 @@ def on_the_wire(case: Any) -> tuple[bytes, list[Header], bytes]:
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("kind", TESTS)
-def test_what_the_document_lets_one_send_is_answered_or_refused(
+def test_requests_that_the_document_allows_are_answered_or_refused(
     service: InProcess, kind: str, mode: GenerationMode
 ) -> None:
     @examples(6)

@@ -189,7 +189,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
     assert {name.removeprefix("exactperm/") for name in names if name.startswith("exactperm/")} == kept
 
 
-def test_nothing_of_the_repository_is_imported(installed: Installed) -> None:
+def test_the_wheel_does_not_import_the_repository(installed: Installed) -> None:
     where = "import exactperm.cli.commands as m, importlib.util as u; print(m.__file__, u.find_spec('app'))"
     file, spec = installed.python(where).split()
     assert Path(file).is_relative_to(installed.binaries.parent)

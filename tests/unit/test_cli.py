@@ -53,7 +53,7 @@ STARTS = {
 }
 
 
-def test_a_test_is_one_line_and_status_nought(scores: str) -> None:
+def test_a_test_is_one_line_and_status_0(scores: str) -> None:
     result = run("test", scores)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("p=0.00195312 (exact, ")
@@ -466,7 +466,7 @@ def test_a_server_without_a_permalink_is_reported(server: Keeping, scores: str) 
 
 
 @pytest.mark.parametrize("command", COMMANDS_OF_CLI_STORE, ids=lambda command: command[0])
-def test_nothing_is_kept_without_a_server(scores: str, command: list[str]) -> None:
+def test_storing_needs_a_server(scores: str, command: list[str]) -> None:
     files = [] if command[0] == "power" else [scores]
     refuses(["--store needs a server: name it with --url or EXACTPERM_URL"], *command, *files, "--store")
 
@@ -592,7 +592,7 @@ def test_a_tab_may_be_named_or_guessed_and_a_metric_in_lower_case(tmp_path: Path
     )
 
 
-def test_mc_samples_and_is_never_nought(tmp_path: Path) -> None:
+def test_monte_carlo_samples_and_is_never_0(tmp_path: Path) -> None:
     rows = [(1, 0)] * 30
     found = answer_of_cli_authors(
         write(tmp_path, rows), "--metric", "acc", "--method", "monte_carlo", "--samples", "1000"
@@ -619,9 +619,7 @@ def test_no_mass_is_deleted_where_the_authors_program_answers_0(tmp_path: Path) 
 @pytest.mark.parametrize(
     "header", [b"", b"tp_u,incorrect_u,tp_v,incorrect_v\n", b"id,tp_u,incorrect_u,tp_v,incorrect_v\n"]
 )
-def test_a_table_of_counts_has_no_column_of_gold_whatever_its_statistic(
-    tmp_path: Path, header: bytes
-) -> None:
+def test_a_table_of_counts_has_no_column_of_gold_with_any_statistic(tmp_path: Path, header: bytes) -> None:
     """`f1` is a statistic of counts and of labels beside gold."""
     path = tmp_path / "data.csv"
     ids = ["a,", "b,"] if b"id" in header else ["", ""]

@@ -68,7 +68,7 @@ __all__ = ["scores"]  # a fixture
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )
-def test_what_is_wrong_is_said_in_words_with_status_two(scores: str, arguments: list[str], said: str) -> None:
+def test_errors_are_sentences_with_status_2(scores: str, arguments: list[str], said: str) -> None:
     result = run(*(scores if one == "SCORES" else one for one in arguments))
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
@@ -99,7 +99,7 @@ def test_unequal_files_are_never_a_pass(tmp_path: Path) -> None:
     refuses(["293", "294"], "gate", str(tmp_path / "u.csv"), str(tmp_path / "v.csv"))
 
 
-def test_who_asks_for_json_gets_the_problem_as_json_and_in_words(scores: str, tmp_path: Path) -> None:
+def test_format_json_gives_the_problem_as_json_and_in_words(scores: str, tmp_path: Path) -> None:
     result = run("test", scores, "--alpha", "2", "-f", "json")
     said = json.loads(result.stdout)
     assert (result.exit_code, said["status"], said["errors"][0]["pointer"]) == (2, 422, "/options/alpha")
@@ -185,11 +185,11 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
     ],
     ids=str,
 )
-def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
+def test_no_option_beside_a_json_request_is_ignored(scores: str, more: list[str]) -> None:
     refuses(["they belong into the file"], "test", "--kind", "scores", scores, *more)
 
 
-def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_url_is_reported_with_status_2(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "Client", lambda url, **options: _client(url))
     refuses(["No connection to http://127.0.0.1:9"], "gate", scores, "--url", "http://127.0.0.1:9")
 
@@ -222,7 +222,7 @@ def test_the_server_gets_what_would_be_computed_here_and_the_key(
     [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0), (ValueError("x"), 2), (SystemExit(3), 3)],
     ids=lambda value: type(value).__name__,
 )
-def test_nothing_that_happens_ends_in_a_traceback(
+def test_no_error_ends_in_a_traceback(
     error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
@@ -234,15 +234,13 @@ def test_nothing_that_happens_ends_in_a_traceback(
 
 
 @pytest.mark.parametrize("number", ["1e400", "NaN", "-Infinity"])
-def test_an_effect_that_is_no_finite_number_is_refused_with_and_without_files(
-    number: str, scores: str
-) -> None:
+def test_an_effect_that_is_not_finite_is_refused_with_and_without_files(number: str, scores: str) -> None:
     for more in ([scores], ["--sd=0.3"]):
         refuses(["is not a finite number"], "power", *more, "--solve=n", f"--effect={number}")
 
 
 @pytest.mark.parametrize("name", ["a\n::error::y", "a\u2028::error::y", "##[error]x", "\x1b[31mred"])
-def test_a_name_of_a_file_that_is_not_there_is_no_line_and_no_command(name: str, scores: str) -> None:
+def test_a_missing_file_name_is_printed_safely(name: str, scores: str) -> None:
     for typed in (["test", name, scores], ["test", scores, "-o", f"{name}/x.txt"]):
         (line,) = run(*typed).stderr.splitlines()
         assert line.startswith("exactperm: ")
@@ -251,7 +249,7 @@ def test_a_name_of_a_file_that_is_not_there_is_no_line_and_no_command(name: str,
 
 
 @pytest.mark.parametrize("job", ["\x0b::error::vt", "##[x]", "a/b?c", "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_odd_ids_of_jobs_and_keys_are_no_tracebacks(job: str, scores: str) -> None:
+def test_odd_ids_of_jobs_and_keys_give_no_tracebacks(job: str, scores: str) -> None:
     for command in ("status", "result", "cancel", "delete", "wait"):
         assert run("jobs", command, job, "--url", "http://127.0.0.1:9").exit_code == 2
     assert (
@@ -280,7 +278,7 @@ def test_a_report_of_an_unknown_ending_is_refused(name: str, scores: str, tmp_pa
     assert run("test", scores, "-o", str(tmp_path / "r")).exit_code == 0
 
 
-def test_a_server_that_wants_a_key_is_told_how(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_with_a_remedy(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"type": "/docs/problems#unauthorized", "title": "No key", "status": 401, "detail": "Give a key."}
     refusal = httpx.Response(401, json=said, headers={"content-type": "application/problem+json"})
 
@@ -457,11 +455,11 @@ def test_each_entrance_spells_marks(text: str, typed: str, in_python: str, in_js
 @pytest.mark.parametrize(
     "text", ['There is no column "`id_column=x` \\" metric=".', "a = b, colour=red", "5 `ok"]
 )
-def test_what_is_quoted_or_not_marked_stays(text: str) -> None:
+def test_quoted_and_unmarked_words_stay(text: str) -> None:
     assert in_words(text) == spelt(text, keyword) == spelt(text, member) == text
 
 
-def test_a_table_with_a_name_of_ids_that_is_not_known_is_told_how_to_be_read(tmp_path: Path) -> None:
+def test_a_table_with_an_unknown_name_of_ids_is_refused_with_options(tmp_path: Path) -> None:
     new, old = tmp_path / "new.csv", tmp_path / "old.csv"
     new.write_text("question;new\nwhy;1\nhow;0\nwho;1\n")
     old.write_text("question;old\nwho;0\nwhy;1\nhow;0\n")
@@ -474,7 +472,7 @@ def test_a_table_with_a_name_of_ids_that_is_not_known_is_told_how_to_be_read(tmp
     assert '"wins":1,"ties":2,"losses":0' in result.stdout
 
 
-def test_tags_without_gold_are_told_how_to_give_it(tmp_path: Path) -> None:
+def test_tags_without_gold_are_refused_with_options(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("u.conll", "v.conll")]
     for path in files:
         path.write_text("Rome B-LOC\nfell O\n\n")
@@ -499,7 +497,7 @@ def test_tags_without_gold_are_told_how_to_give_it(tmp_path: Path) -> None:
         ("--alpha", "1,000", "Write decimals with a point, and nothing between thousands."),
     ],
 )
-def test_a_number_as_people_write_it_is_told_how_to_be_written(
+def test_unusual_numbers_are_refused_with_the_right_spelling(
     option: str, value: str, said: str, scores: str
 ) -> None:
     refuses([said, f"  at {option}\n"], "test", scores, option, value)

@@ -118,19 +118,19 @@ def as_json(value: Any, like: Any) -> Any:
     ],
     ids=["default", "interval", "clusters", "sampled", "bootstrap"],
 )
-def test_nothing_of_an_answer_is_lost(client: Client, options: dict[str, Any]) -> None:
+def test_an_answer_is_kept_completely(client: Client, options: dict[str, Any]) -> None:
     result = client.scores(U, V, **options)
     assert as_json(result, result.raw) == result.raw
 
 
-def test_nothing_of_a_gates_answer_is_lost(client: Client) -> None:
+def test_a_gates_answer_is_kept_completely(client: Client) -> None:
     result = client.gate(scores(U, V), policy="improve")
     assert as_json(result, result.raw) == result.raw
     assert result.metrics[0].test.raw == result.raw["metrics"][0]["test"]
     assert (result.verdict, result.passed) == ("pass", True)
 
 
-def test_nothing_of_an_answer_about_power_is_lost(client: Client) -> None:
+def test_an_answer_about_power_is_kept_completely(client: Client) -> None:
     result = client.power({"kind": "binary", "p10": 0.3, "p01": 0.1}, "n")
     assert as_json(result, result.raw) == result.raw
     pilot = client.power(scores([3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2, 8, 1]), "power", effect=1.5, n=[7, 50])
@@ -139,7 +139,7 @@ def test_nothing_of_an_answer_about_power_is_lost(client: Client) -> None:
     assert list(pilot.to_frame().columns)[-3:] == ["n", "effect", "power"]
 
 
-def test_nothing_of_a_plan_is_lost(client: Client) -> None:
+def test_a_plan_is_kept_completely(client: Client) -> None:
     plan = client.plan(scores(U, V))
     assert as_json(plan, plan.raw) == plan.raw
 
@@ -151,7 +151,7 @@ def test_costs_beyond_what_integers_are_written_for_are_read(client: Client) -> 
     assert (read.operations, read.alternatives[0].bytes) == (1e300, 1e20)
 
 
-def test_pairing_by_id_is_told(client: Client) -> None:
+def test_pairing_by_id_is_reported(client: Client) -> None:
     u, v = {"a": 1, "b": 0, "c": 2}, {"c": 0, "a": 0}
     pairing = client.scores(u, v, on_missing="drop").pairing
     assert pairing == PairingRecord(matched=2, only_u=1, only_v=0)
@@ -217,7 +217,7 @@ def test_reports_are_text_or_bytes(client: Client) -> None:
     assert client.report(gate(test), "json").startswith('{"id":"g_')
 
 
-def test_what_a_server_can_do(client: Client) -> None:
+def test_meta_of_a_server(client: Client) -> None:
     said = {
         "versions": {"service": "9", "algorithm": "7"},
         "limits": {"workers": 2},
@@ -367,7 +367,7 @@ def test_every_time_in_a_column_of_medians_is_a_time(written: Results) -> None:
     assert seen > 80
 
 
-def test_what_was_written_can_be_read_again(written: Results) -> None:
+def test_written_results_can_be_read(written: Results) -> None:
     assert written.markdown() == TEXT
 
 
@@ -524,7 +524,7 @@ def test_the_command_line(folder: Path) -> None:
     assert run("gate", main, "--against", old, "--against", new, "-O", "names=a,b").exit_code == 1
 
 
-def test_what_the_command_line_refuses(folder: Path) -> None:
+def test_refusals_of_the_command_line(folder: Path) -> None:
     new, main, old = (str(folder / f"{name}.csv") for name in ("new", "main", "v1.2"))
     for wrong in (
         [new, main, "--against", old],

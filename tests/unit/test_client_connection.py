@@ -135,7 +135,7 @@ def test_a_damaged_problem_is_still_a_problem(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'"p"', b"{}", b'{"id": 3}'])
-def test_an_answer_that_is_none_is_said_to_be_unreadable(body: bytes) -> None:
+def test_an_invalid_answer_is_reported_as_unreadable(body: bytes) -> None:
     assert isinstance(refused(httpx.Response(200, content=body)), UnreadableAnswer)
 
 
@@ -183,13 +183,13 @@ def test_errors_of_the_connection_are_wrapped_and_keep_their_cause(
     assert caught.value.__cause__ is error
 
 
-def test_nobody_listens() -> None:
+def test_a_port_without_a_listener() -> None:
     with Client("127.0.0.1:9", retries=0) as asking, pytest.raises(NoAnswer, match=r"http://127\.0\.0\.1:9"):
         asking.meta()
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://a:99999999", "http://", ""])
-def test_what_is_no_url_is_refused(url: str) -> None:
+def test_invalid_urls_are_refused(url: str) -> None:
     with pytest.raises(NoAnswer, match="is not a URL"):
         Client(url)
 

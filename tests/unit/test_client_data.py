@@ -98,7 +98,7 @@ def test_options_of_an_array_stand_in_the_query() -> None:
     ],
     ids=["ids", "clusters", "unit"],
 )
-def test_what_a_query_cannot_say_makes_it_json(options: dict[str, Any]) -> None:
+def test_options_that_a_query_cannot_hold_are_sent_as_json(options: dict[str, Any]) -> None:
     call = call_of_test(scores(U, V, **options))
     assert call.content_type == JSON
     assert body(call)["u"] == U.tolist()
@@ -114,7 +114,7 @@ def test_what_a_query_cannot_say_makes_it_json(options: dict[str, Any]) -> None:
     ],
     ids=["lists", "integers and floats", "samples"],
 )
-def test_what_is_no_array_of_one_kind_makes_it_json(u: Any, v: Any) -> None:
+def test_mixed_arrays_are_sent_as_json(u: Any, v: Any) -> None:
     call = call_of_test(scores(u, v))
     assert call.content_type == JSON
     assert body(call) == {"u": plain(u), "v": plain(v)}
@@ -137,16 +137,14 @@ def test_keys_that_are_equal_as_text_are_refused() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("as_array", [True, False])
-def test_what_is_not_finite_is_refused_with_its_place_before_anything_is_sent(
-    bad: float, as_array: bool
-) -> None:
+def test_numbers_that_are_not_finite_are_refused_before_sending(bad: float, as_array: bool) -> None:
     u, v = [1.0, 2.0, 3.0], [1.0, bad, 3.0]
     with pytest.raises(InvalidData) as caught:
         call_of_test(scores(np.array(u), np.array(v)) if as_array else scores(u, v))
     assert caught.value.pointer == "/v/1"
 
 
-def test_what_is_not_finite_deep_in_a_request_is_found() -> None:
+def test_nested_numbers_that_are_not_finite_are_found() -> None:
     with pytest.raises(InvalidData, match=r'At u\["a/b"\]\[1\]: '):
         encoded({"u": {"a/b": [1.0, float("nan")]}})
 
@@ -161,7 +159,7 @@ def test_an_option_of_arrays_and_files_that_is_not_finite_is_refused_with_its_na
 
 
 @pytest.mark.parametrize("bad", [np.array([1 + 2j]), np.array(["2020"], "M8"), object(), b"bytes"])
-def test_what_has_no_place_in_json_is_refused(bad: Any) -> None:
+def test_values_without_a_json_form_are_refused(bad: Any) -> None:
     with pytest.raises(InvalidData, match=r"is not a|has no order"):
         plain(bad)
 
@@ -171,7 +169,7 @@ def test_a_wrong_shape_is_refused() -> None:
         call_of_test(counts(np.zeros((3, 2), int)))
 
 
-def test_truths_in_arrays_are_ones_and_noughts() -> None:
+def test_booleans_in_arrays_are_1_and_0() -> None:
     assert plain(np.array([True, False])) == [1, 0]
 
 
@@ -336,7 +334,7 @@ def columns_of(frame: pd.DataFrame) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_column_of_ids_pairs_and_is_no_score(way: str) -> None:
+def test_a_column_of_ids_pairs_and_is_not_a_score(way: str) -> None:
     new, old = (WAYS[way](columns_of(frame)) for frame in (NEW, OLD))
     wanted = run_test(MERGED.score_new, MERGED.score_old)
     assert told(run_test(new, old)) == told(wanted)
@@ -371,7 +369,7 @@ def systems_of(result: Any) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("beside", BESIDE)
 @pytest.mark.parametrize("way", WAYS)
-def test_ids_are_no_system_of_a_board(way: str, beside: str) -> None:
+def test_ids_are_not_a_system_of_a_board(way: str, beside: str) -> None:
     wanted = compare(BOARD)
     found = compare(WAYS[way]({**BESIDE[beside], **BOARD}))
     assert systems_of(found) == systems_of(wanted)
@@ -441,7 +439,7 @@ def test_columns_of_one_name_with_numbers_are_runs() -> None:
     "names",
     [("f1", "f2"), ("rouge1", "rouge2"), ("top1", "top5"), ("mc1", "mc2"), ("p@1", "p@2"), ("x3", "x9")],
 )
-def test_metrics_with_numbers_are_no_runs(names: tuple[str, str]) -> None:
+def test_metrics_with_numbers_are_not_runs(names: tuple[str, str]) -> None:
     ids = [f"q{row}" for row in range(12)]
     u, v = (pd.DataFrame(RNG.random((12, 2)).round(2), columns=list(names)).assign(id=ids) for _ in "uv")
     for left, right in ((u, v), (u.drop(columns="id"), v.drop(columns="id"))):
@@ -562,7 +560,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_read_says_what_to_do(case: str) -> None:
+def test_unreadable_data_are_refused_with_a_remedy(case: str) -> None:
     ask, phrase = REFUSED[case]
     with pytest.raises((InvalidData, ProblemError)) as refused:
         ask()
@@ -727,7 +725,7 @@ def test_files_and_tables_are_mixed() -> None:
 
 @pytest.mark.parametrize("name", ["id", "question_id", "Unnamed: 0", "seed"])
 @pytest.mark.parametrize("numbers", [list, np.array], ids=["lists", "arrays"])
-def test_ids_among_columns_by_name_are_no_system(name: str, numbers: Any) -> None:
+def test_ids_among_columns_by_name_are_not_a_system(name: str, numbers: Any) -> None:
     columns = {name: numbers(range(100, 150)), **{system: numbers(own) for system, own in BOARD.items()}}
     wanted = compare(BOARD)
     assert systems_of(compare(columns)) == systems_of(wanted)

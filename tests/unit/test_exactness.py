@@ -101,7 +101,7 @@ def test_samples_of_any_number_have_a_control_variate(
 
 
 @pytest.mark.slow
-def test_what_is_exact_if_asked_is_so_and_lies_in_the_bracket() -> None:
+def test_exact_on_request_is_exact_and_inside_the_bracket() -> None:
     row = next(row for row in ROWS if row.statistic == "spearman" and row.outcomes[1] == "exact if asked")
     bracketed = run_test(row.made(SIZES[1]), row.spec, Options(pmf="none"), BUDGET)
     exact = run_test(row.made(SIZES[1]), row.spec, Options(pmf="none", method="fft"), BUDGET)

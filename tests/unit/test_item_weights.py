@@ -319,7 +319,7 @@ def test_refusals(case: str, tmp_path: Path) -> None:
     assert [(flaw.pointer, flaw.code) for flaw in refused.value.errors] == [(pointer, code)]
 
 
-def test_a_separate_file_without_weights_is_no_board(tmp_path: Path) -> None:
+def test_boards_refuse_a_separate_file_without_weights(tmp_path: Path) -> None:
     """Files with gaps are read one by one: what each says of its items is still compared."""
     one = table(tmp_path / "a.csv", ("id", "score", "weight"), items(U, ONES))
     for own, header in ((items(V), ("id", "score")), (items(V, UNLIKE), ("id", "score", "weight"))):

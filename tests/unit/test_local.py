@@ -157,7 +157,7 @@ def test_the_examples_in_docstrings_are_true() -> None:
     assert (examples.failed, examples.attempted) == (0, 5)
 
 
-def test_a_gate_is_a_result_whatever_it_says() -> None:
+def test_a_gate_is_a_result_with_any_verdict() -> None:
     up, down = [1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5]
     passed, failed = gate(up, down, policy="improve"), gate(down, up)
     assert (passed.verdict, passed.p_value) == ("pass", 2.0**-6)

@@ -45,7 +45,7 @@ def test_a_link_that_is_put_there_after_the_path_was_resolved_is_not_followed(
     assert caught.value.flaws[0].code == "unreadable"
 
 
-def test_no_descriptor_is_left_open_whatever_is_read(root: Path) -> None:
+def test_no_descriptor_is_left_open_for_any_input(root: Path) -> None:
     os.mkfifo(root / "pipe")
     before = len(list(Path("/proc/self/fd").iterdir()))
     for path in ("sub/a.csv", "sub", "none", "pipe", "sub/a.csv/b", "../outside/a.csv"):

@@ -91,7 +91,7 @@ def test_without_probabilities_there_is_no_picture() -> None:
     assert page(run(U, V, pmf="none")).find(f".//{SVG}svg") is None
 
 
-def test_what_is_not_exact_is_not_called_exact() -> None:
+def test_inexact_p_values_are_not_called_exact() -> None:
     sampled = run(list(range(40)), [0, 40] * 20, method="monte_carlo", samples=999)
     shown = text(page(sampled))
     assert "exact" not in shown
@@ -266,7 +266,7 @@ def test_of_several_numbers_of_items_the_differences_are_drawn_that_they_find() 
     )
 
 
-def test_what_is_approximate_or_out_of_reach_says_so() -> None:
+def test_approximate_and_unattainable_power_is_marked() -> None:
     rough = power({"kind": "sd", "sd": 0.3}, "effect", n=100)
     assert "approximate, normal" in text(page(rough)[1])
     never = page(power(BINARY, "effect", n=3))

@@ -228,7 +228,7 @@ def test_the_format_of_an_installed_package_is_guessed_and_read(tmp_path: Path) 
     ("entry", "name", "word"),
     [("acme_exactperm:marks", "acme", "is not a Shape"), ("acme_exactperm:SHAPE", "comet", "called comet")],
 )
-def test_what_is_no_format_or_takes_a_name_stops_the_start(
+def test_invalid_formats_and_used_names_stop_the_start(
     entry: str, name: str, word: str, tmp_path: Path
 ) -> None:
     done = answered(tmp_path, installed(tmp_path, entry=entry, name=name))

@@ -352,7 +352,7 @@ OF_HTTP = re.compile(
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
-def test_nothing_in_a_process_is_a_request(mistake: Callable[[], object]) -> None:
+def test_messages_in_process_do_not_mention_requests(mistake: Callable[[], object]) -> None:
     with pytest.raises((ExactpermError, TypeError)) as refused:
         mistake()
     said = str(refused.value)

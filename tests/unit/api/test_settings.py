@@ -55,7 +55,7 @@ def test_every_setting_is_described_and_every_limit_names_its_unit() -> None:
             assert name.endswith(UNITS), name
 
 
-def test_only_loopback_is_listened_on_unless_told_otherwise() -> None:
+def test_the_default_address_is_loopback() -> None:
     assert Settings.model_fields["host"].default == "127.0.0.1"
 
 

@@ -463,7 +463,7 @@ def _spiky(rng: np.random.Generator, items: int) -> Integers:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int) -> None:
+def test_a_bracket_contains_the_enumerated_p_value_at_any_budget(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     wide = 0
     for _ in range(105):

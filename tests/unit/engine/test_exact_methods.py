@@ -244,7 +244,7 @@ def test_thousands_of_items_take_many_blocks_and_lose_nothing() -> None:
         assert result.relative_error_bound < 1e-11
 
 
-def test_a_region_that_the_cells_hold_next_to_nothing_of_is_not_certified() -> None:
+def test_a_region_with_negligible_mass_in_the_cells_is_not_certified() -> None:
     """Between the two humps of one heavy item and many light ones: what underflows there is all there is."""
     form = canonical_form(np.array([100_000] + [1] * 4000))
     gap = dp.probability(form, Region(((20_000, 80_000),)))
@@ -366,7 +366,7 @@ def dropped_properly(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
 
 @pytest.mark.parametrize("made", [ranks, multiples, few_light])
 @pytest.mark.parametrize("sds", [0.0, 2.0, 8.0])
-def test_what_is_dropped_by_blocks_is_negligible(made: object, sds: float) -> None:
+def test_mass_dropped_by_blocks_is_negligible(made: object, sds: float) -> None:
     assert callable(made)
     form = made(np.random.default_rng(5), 200)
     length = window_length(form) | 1
@@ -480,7 +480,7 @@ def test_p_is_within_its_error(items: int, largest: int, step: int) -> None:
         assert abs(Fraction(float(p[at])) - Fraction(exact[0], 1 << exact[1])) <= Fraction(float(error[at]))
 
 
-def test_sums_far_out_are_not_told_from_nothing() -> None:
+def test_error_bounds_of_distant_tails_may_exceed_the_tail() -> None:
     p, error = many.two_sided(np.array([[200]]), np.array([200]))
     assert abs(p[0] - 2.0**-199) <= error[0]
     assert error[0] > 1e-17

@@ -218,7 +218,7 @@ def test_the_reduced_box_of_correlated_sums_is_far_smaller_than_that_of_the_sums
     assert math.prod((form.high - form.low + 1).tolist()) < plain / 20
 
 
-def test_columns_are_told_apart_by_more_than_their_sign() -> None:
+def test_columns_are_distinguished_by_more_than_their_sign() -> None:
     table = np.array([[1, -1, 0, 2, 1], [-3, 3, 0, 5, -3]])
     result = columns_of(table)
     assert result.table.shape == (2, 2)
@@ -365,7 +365,7 @@ def test_a_form_of_huge_determinant_lists_its_own_states() -> None:
 # A region that is a corner of the support: the tilt towards it has no end, and nothing is proven by it.
 
 
-def test_a_tilt_that_grows_without_end_is_no_answer() -> None:
+def test_a_diverging_tilt_gives_no_answer() -> None:
     groups = {(-2, -3): 5, (-1, -2): 1, (3, -1): 7, (-2, -4): 3, (1, -3): 2, (2, 0): 2}
     stay = np.array([step for step, count in groups.items() for _ in range(count)])
     form = joint_form(stay, -stay)
@@ -484,7 +484,7 @@ def test_pricing_hundreds_of_thousands_of_weights_multiplies_no_counts(
     assert largest[0] == 100
 
 
-def test_long_numbers_are_told_from_short_ones() -> None:
+def test_long_numbers_are_distinguished_from_short_ones() -> None:
     rng = random.Random(8)
     numbers = [rng.gauss(0, 1) * 10.0 ** rng.randint(-30, 30) for _ in range(2000)]
     numbers += (

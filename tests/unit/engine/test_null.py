@@ -190,7 +190,7 @@ def test_a_p_value_and_its_ties_by_tables_are_those_of_counted_ways(seed: int, a
         assert mine.relative_error_bound < 1e-8
 
 
-def test_what_is_far_out_is_tilted_and_keeps_its_digits() -> None:
+def test_deep_tails_are_tilted_and_keep_their_digits() -> None:
     form = canonical_form(np.array([1] * 400 + [2] * 100))
     far = Region(((form.range - 150, form.range),))
     assert have_tables(form)
@@ -443,7 +443,7 @@ def test_the_summary_has_at_most_201_bins_and_nearly_all_of_the_mass(n: int) -> 
         assert len(bins.first) == n + 1
 
 
-def test_trimming_takes_next_to_nothing_off_either_end() -> None:
+def test_trimming_removes_negligible_mass_from_either_end() -> None:
     form = canonical_form(np.ones(2000, dtype=np.int64))
     result: Any = law_of_sum(form)
     kept = trimmed(result)

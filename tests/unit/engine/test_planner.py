@@ -102,7 +102,7 @@ def test_enumerating_is_predicted_to_grow_exponentially(method: str, lengths: tu
 
 
 @pytest.mark.parametrize("weights", [[10**9 - k for k in range(40)], [10**9] * 10_000, list(range(1, 2001))])
-def test_a_prediction_allocates_nothing_of_the_size_it_predicts(weights: list[int]) -> None:
+def test_a_prediction_does_not_allocate_the_predicted_size(weights: list[int]) -> None:
     form, tail = posed(weights)
     plan(form, tail, PLENTY, method="auto", samples=10**7)
     tracemalloc.start()
@@ -321,7 +321,7 @@ def test_a_middle_is_predicted_with_the_cells_that_it_takes(observed: int) -> No
     assert predicted.operations >= additions
 
 
-def test_a_middle_takes_no_more_cells_than_half_the_range_whatever_its_weights() -> None:
+def test_a_middle_takes_at_most_half_the_range_in_cells_with_any_weights() -> None:
     form, tail = middle([10**9 + k for k in range(40)], 1)
     assert dp.cells_of(form, tail) <= form.range // 2 + 1
     (cost,) = (cost for cost in costs(form, tail, 0) if cost.method == "dp")
@@ -419,7 +419,7 @@ def test_an_allowance_that_is_spent_ends_the_search(transformed: list[float]) ->
 
 
 @pytest.mark.parametrize(("items", "far"), [(300, 0.2), (600, 0.2), (300, 0.7), (300, 0.9)])
-def test_what_a_ring_proves_is_its_probability(items: int, far: float) -> None:
+def test_a_ring_proves_its_probability(items: int, far: float) -> None:
     """Items whose steps agree and those whose steps differ are two independent binomials: no code of the engine's."""
     form, extreme = ring(items, far)
     result = small.small_probability(form, extreme, -39.0, None, Allowance())
@@ -445,7 +445,7 @@ def test_mirror_images_are_solved_once_and_give_what_both_give(
     assert abs(once.log_p - both.log_p) <= once.relative_error_bound + both.relative_error_bound <= 1e-6
 
 
-def test_lobes_that_are_no_mirror_images_are_both_solved() -> None:
+def test_lobes_that_are_not_mirror_images_are_both_solved() -> None:
     """|x| large on one side and |x| larger on the other, y free: the sum of two tails of one binomial."""
     items = 1_000
     stay = np.ones((items, 2), dtype=np.int64)

@@ -117,7 +117,7 @@ MIXTURES = [[1] * 5, [1] * 63, [1] * 64, [1] * 65, [1] * 200, [1, 1, 2, 5, 5, 5,
 
 
 @pytest.mark.parametrize("weights", MIXTURES, ids=lambda weights: f"{len(weights)} of {sorted(set(weights))}")
-def test_what_is_drawn_follows_the_exact_law(weights: list[int]) -> None:
+def test_samples_follow_the_exact_law(weights: list[int]) -> None:
     form = form_of(weights)
     drawn = np.concatenate([draw_block(form, 2024, block) for block in range(10)])
     pmf = np.ones(1)
@@ -561,7 +561,7 @@ def test_whether_it_reaches_a_level_is_decided_where_doubles_cannot_tell() -> No
     assert decided[-1] is True
 
 
-def test_nothing_different_is_no_evidence() -> None:
+def test_equal_systems_give_no_evidence() -> None:
     assert _e(np.zeros(5, dtype=np.int64), Fraction(1), "two-sided").value == 1.0
     form = canonical_form(np.zeros(5, dtype=np.int64))
     assert reaches(form, 0, Fraction(1), "two-sided", level=Fraction(1))

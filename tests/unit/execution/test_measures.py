@@ -71,7 +71,7 @@ def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() 
 @pytest.mark.parametrize(
     ("clients", "seconds", "newcomers_s"), [(64, 0.4, 1e9), (150, 0.4, 1e9), (64, 0.4, 1.0)]
 )
-def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
+def test_most_clients_that_obey_retry_after_are_accepted(
     clients: int, seconds: float, newcomers_s: float
 ) -> None:
     """A simulation: all ask at once, two processes serve, eight may wait, and now and then somebody new asks."""
@@ -283,7 +283,7 @@ def test_other_keys_and_later_calls_compute_for_themselves() -> None:
     run(scenario)
 
 
-def test_who_leaves_takes_nobody_along_and_the_last_ends_the_work() -> None:
+def test_a_leaving_caller_does_not_affect_others_and_the_last_ends_the_work() -> None:
     async def scenario() -> None:
         single_flight, work = SingleFlight(), Work()
         herd = [asking(single_flight, work) for _ in range(3)]
@@ -350,7 +350,7 @@ def test_a_deadline_in_the_body_counts_for_those_who_come_later_too() -> None:
     run(scenario)
 
 
-def test_who_comes_while_a_flight_is_being_cancelled_gets_one_of_its_own() -> None:
+def test_a_caller_during_a_cancellation_starts_a_new_computation() -> None:
     async def scenario() -> None:
         single_flight, work = SingleFlight(), Work()
         first = asking(single_flight, work)
@@ -419,7 +419,7 @@ def test_a_worker_stands_still_when_it_is_stopped_for_long_or_waits_for_a_device
     assert standstill.look(states, 15.0) == ({2, 3, 5}, {2, 3, 5})
 
 
-def test_whoever_moves_in_between_begins_anew() -> None:
+def test_a_move_in_between_restarts_the_wait() -> None:
     standstill = Standstill(2.0, 2.0)
     standstill.look({1: ("T", 7), 2: ("D", 7), 3: ("D", 7), 4: ("D", 7)}, 10.0)
     standstill.look({1: ("R", 7), 2: ("D", 8), 3: ("T", 7)}, 11.0)

@@ -126,7 +126,7 @@ def test_every_bound_of_the_queue_refuses_by_its_name(bounds: Bounds, reason: st
     assert call.refused == reason
 
 
-def test_an_empty_queue_takes_whatever_is_allowed_at_all() -> None:
+def test_an_empty_queue_accepts_any_allowed_call() -> None:
     scheduler = scheduler_of(bounds=Bounds(1, 1.0, 1))
     assert scheduler.refusal(entered(scheduler, 1000.0, 1000), now=0.0) is None
 
@@ -194,7 +194,7 @@ ACTIONS = st.lists(
 
 
 @given(ACTIONS, st.integers(2, 4))
-def test_whatever_happens_no_call_is_lost_and_no_bound_is_crossed(
+def test_no_call_is_lost_and_no_bound_is_crossed(
     actions: list[tuple[str, int, float]], processes: int
 ) -> None:
     """A model of the queue: every call ends exactly once, or waits, or runs."""

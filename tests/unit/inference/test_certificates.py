@@ -152,7 +152,7 @@ def test_an_answer_about_to_leave_is_looked_at_once_more() -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.parametrize("data", ["one sum", "several sums", "bootstrap"])
-def test_whatever_the_engine_returns_no_exact_answer_is_wrong(
+def test_no_exact_answer_is_wrong_for_any_result_of_the_engine(
     monkeypatch: pytest.MonkeyPatch, data: str, name: str
 ) -> None:
     """The public entry, every exact method of the engine broken: a bracket, a sample or a refusal."""
@@ -196,7 +196,7 @@ def test_a_fraction_by_another_method_must_be_the_same_number() -> None:
         (0.04, math.log10(0.04), (0.05, 0.9)),
     ],
 )
-def test_a_gate_does_not_decide_by_what_is_no_p_value(
+def test_a_gate_does_not_decide_by_an_invalid_p_value(
     p: float, log10: float, bounds: tuple[float, float]
 ) -> None:
     outcome = Outcome("permutation", "less", 0.0, p, log10, bounds, "certified", True, 0.001)
@@ -236,7 +236,7 @@ SMALL = Budget(operations=100_000, bytes=1 << 26)
         (FINE, MEAN, {"exact_fraction": True}, Budget(), "/exact_fraction", ("Leave `exact_fraction` out",)),
     ],
 )
-def test_what_is_over_the_budget_names_the_field_the_costs_and_a_way_out(
+def test_a_refusal_over_the_budget_has_field_costs_and_choices(
     data: Paired, spec: StatisticSpec, options: dict[str, Any], budget: Budget, pointer: str, phrases: Any
 ) -> None:
     with pytest.raises(PlanTooLarge) as caught:

@@ -43,7 +43,7 @@ def interval(record: TestRecord) -> ConfidenceInterval:
 @pytest.mark.parametrize("kind", ["stars", "tenths", "doubles"])
 @given(data=st.data())
 @settings(max_examples=60)
-def test_nought_is_inside_exactly_when_p_is_above(kind: str, data: st.DataObject) -> None:
+def test_0_is_inside_exactly_when_p_is_above(kind: str, data: st.DataObject) -> None:
     n = data.draw(st.one_of(st.integers(1, 14), st.sampled_from([30, 60, 120, 1500])))
     seed = data.draw(st.integers(0, 10**6))
     level = data.draw(st.sampled_from([0.95, 0.9, 0.5, 0.75, 0.99]))
@@ -82,7 +82,7 @@ def test_a_sum_has_the_ends_of_the_mean_times_the_items() -> None:
     assert (total.low, total.high) == pytest.approx((9 * mean.low, 9 * mean.high))
 
 
-def test_the_interval_is_two_sided_whatever_the_alternative() -> None:
+def test_the_interval_is_two_sided_for_any_alternative() -> None:
     generator = np.random.default_rng(1)
     u, v = generator.random(50).round(2).tolist(), generator.random(50).round(2).tolist()
     found = [
@@ -168,7 +168,7 @@ def test_expressions_and_joint_statistics_have_no_interval_and_say_why() -> None
     assert codes(record) == ["interval_not_available"]
 
 
-def test_what_does_not_fit_the_budget_is_left_out_with_a_warning() -> None:
+def test_an_interval_over_the_budget_is_left_out_with_a_warning() -> None:
     generator = np.random.default_rng(0)
     data = Scores(generator.random(60), generator.random(60))
     small = Budget(operations=20_000_000)
@@ -332,7 +332,7 @@ def test_the_ratio_of_sums_is_resampled_by_unit() -> None:
     assert low <= inside / 27 <= high
 
 
-def test_what_the_bootstrap_does_not_do_is_refused_with_a_pointer() -> None:
+def test_options_that_the_bootstrap_lacks_are_refused_with_a_pointer() -> None:
     data = Effects(np.array([1, 2], dtype=np.int64))
     for options, spec, pointer in (
         (Options(test="bootstrap", method="dp"), StatisticSpec("expression"), "/method"),

@@ -224,7 +224,7 @@ def test_the_fraction_is_that_of_the_pack_in_lowest_terms(name: str, entry: dict
 @pytest.mark.parametrize(
     ("name", "entry"), entries("llm_eus_trivia", "trec_robust03", "mqm_newstest2020_ende")
 )
-def test_a_constant_and_a_factor_change_nothing_of_real_scores(name: str, entry: dict[str, Any]) -> None:
+def test_a_constant_and_a_factor_do_not_change_p_of_real_scores(name: str, entry: dict[str, Any]) -> None:
     u, v, _ = READERS[name](entry)
     plain = score(u, v)
     scaled = score([round(float(x) * 10**4) + 12345 for x in u], [round(float(x) * 10**4) + 12345 for x in v])

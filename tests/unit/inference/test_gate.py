@@ -41,7 +41,7 @@ def test_the_policy_decides_the_alternative(alternative: str) -> None:
 
 
 @pytest.mark.parametrize("margin", [-0.1, math.nan, math.inf, -math.inf])
-def test_margins_are_numbers_of_at_least_nought(margin: float) -> None:
+def test_margins_are_at_least_0(margin: float) -> None:
     assert refusal(metric(*WORSE, margin=margin)) == ("/margin", "out_of_range")
 
 
@@ -71,7 +71,7 @@ def test_an_absolute_value_has_no_direction_and_is_refused(text: str, policy: st
     assert refusal(asked) == ("/statistic/expression", "no_direction")
 
 
-def test_nothing_compared_is_never_a_pass() -> None:
+def test_an_empty_comparison_is_never_a_pass() -> None:
     with refused(None, "/metrics"):
         finish_gate([], "pass", "1")
 
@@ -362,7 +362,7 @@ def test_a_regression_that_does_not_survive_holm_does_not_fail_the_gate() -> Non
     assert [each.verdict for each in gate.metrics] == ["inconclusive", "pass", "pass"]
 
 
-def test_what_is_attainable_depends_on_what_the_other_metrics_found() -> None:
+def test_attainability_depends_on_the_other_metrics() -> None:
     """Beside a clear regression the second metric is multiplied by one, so that 1/32 was within reach."""
     clear = metric([0.3] * 9, [0.5] * 9, name="a")
     mixed = metric([0.3, 0.3, 0.3, 0.3, 0.6], [0.5] * 5, name="b")

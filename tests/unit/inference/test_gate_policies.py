@@ -191,7 +191,7 @@ def test_without_a_margin_the_ordinary_test_decides() -> None:
     assert str(decision.difference) == "0.0"
 
 
-def test_with_a_margin_the_test_beside_it_is_still_of_a_difference_of_nought() -> None:
+def test_with_a_margin_the_shown_test_is_still_of_no_difference() -> None:
     u, v = [3, 1, 4, 1, 5], [2, 7, 1, 8, 2]
     plain = decide(metric(u, v, policy="improve")).metrics[0].test
     shifted = decide(metric(u, v, policy="improve", margin=1.0)).metrics[0].test
@@ -272,7 +272,7 @@ def test_items_that_make_up_for_each_other_within_a_cluster_are_not_identical() 
     assert decide(of_data(Scores(same, same, one), "mean_difference")).verdict == "pass"
 
 
-def test_effects_that_no_swap_changes_are_identical_systems_whatever_their_sum() -> None:
+def test_effects_that_no_swap_changes_are_identical_systems_with_any_sum() -> None:
     effects = Effects(np.array([-3, -1]), np.array([-3, -1]))
     gate = decide(of_data(effects, "expression"))
     assert gate.metrics[0].test.statistic.observed == -4.0
@@ -285,7 +285,7 @@ def test_alpha_of_the_terms_is_that_of_the_test_beside_the_decision() -> None:
     assert (found.test.alpha, found.test.significant, found.verdict) == (0.2, True, "fail")
 
 
-def test_one_failure_fails_the_gate_whatever_else_passed() -> None:
+def test_one_failure_fails_the_gate() -> None:
     metrics = [metric(*DATA[name], name=name) for name in ("better", "worse", "few_worse")]
     gate = decide(*metrics)
     assert [each.verdict for each in gate.metrics] == ["pass", "fail", "inconclusive"]

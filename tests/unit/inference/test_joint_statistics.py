@@ -231,7 +231,7 @@ def test_a_bootstrap_beyond_integers_is_refused() -> None:
     assert refused.value.flaws[0].code in {"integer_too_large", "not_a_count"}
 
 
-def test_the_price_of_a_bootstrap_grows_with_its_samples_whatever_the_units() -> None:
+def test_the_price_of_a_bootstrap_grows_with_its_samples_for_any_units() -> None:
     few, many = (bootstrap_of([3, 5], samples=samples) for samples in (10_000, 10_000_000))
     assert many.seconds > 300 * few.seconds
     assert many.test.plan.chosen.operations > 50 * 10_000_000
@@ -250,7 +250,7 @@ UNDERFLOWING: dict[str, Score] = {
 
 
 @pytest.mark.parametrize("expression", UNDERFLOWING)
-def test_what_underflows_on_the_way_is_decided_exactly(expression: str) -> None:
+def test_intermediate_underflow_is_decided_exactly(expression: str) -> None:
     """A product of doubles that is nought is not nought, and a state is not told from others by it."""
     stay = [[200, 150], [150, 300], [180, 160], [300, 130]]
     swap = [[190, 170], [260, 150], [170, 190], [120, 300]]

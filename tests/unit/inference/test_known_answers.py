@@ -155,7 +155,7 @@ def test_next_to_no_mass_between_many_humps_is_not_mistaken_for_rounding() -> No
 
 
 @pytest.mark.parametrize("n", [1073, 1074, 1075, 5000])
-def test_what_underflows_is_given_by_its_logarithm_and_never_as_zero(n: int) -> None:
+def test_underflow_is_given_by_its_logarithm_and_never_as_0(n: int) -> None:
     record = score([1] * n, [0] * n, alternative="greater")
     assert record.p_value == max(math.ldexp(1.0, -n), math.ulp(0.0))
     assert record.log10_p_value == pytest.approx(-n * math.log10(2), rel=1e-15)
@@ -200,7 +200,7 @@ def test_the_plan_says_what_the_test_then_does(method: str) -> None:
         ({"u": [2**58] * 10, "v": [-(2**58)] * 10}, ""),
     ],
 )
-def test_what_cannot_be_tested_is_refused_with_a_pointer(arguments: dict[str, Any], pointer: str) -> None:
+def test_untestable_data_are_refused_with_a_pointer(arguments: dict[str, Any], pointer: str) -> None:
     with refused_alone(None, pointer):
         score(**arguments)
 
@@ -450,7 +450,7 @@ def test_the_order_of_the_items_changes_nothing(
 
 @settings(max_examples=60)
 @given(pairs=rows, extra=st.integers(1, 30), alternative=asked)
-def test_items_on_which_the_systems_agree_change_nothing_of_a_sum(
+def test_items_on_which_the_systems_agree_do_not_change_a_sum(
     pairs: Rows, extra: int, alternative: str
 ) -> None:
     u, v = columns(pairs)

@@ -104,7 +104,7 @@ def test_the_summary_has_at_most_201_bins_in_ascending_order(n: int) -> None:
     assert all(step == round(step) >= 1 for step in steps)
 
 
-def test_nothing_is_shown_where_nothing_was_asked_for() -> None:
+def test_pmf_none_omits_the_null_distribution() -> None:
     null = score([1, 2, 3], [0, 0, 0], pmf="none").null
     assert (null.pmf, null.quantiles, null.pmf_bin_width) == (None, None, None)
     assert (null.mean, null.min, null.max) == (0.0, -2.0, 2.0)

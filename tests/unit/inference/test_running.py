@@ -103,7 +103,7 @@ def test_a_statistic_that_is_flat_at_its_midpoint_is_sampled_plainly() -> None:
     assert (drawn.control, drawn.control_p_value, drawn.p_value_plain) == (None, None, None)
 
 
-def test_a_statistic_that_is_no_difference_has_the_value_at_the_midpoint_in_its_line() -> None:
+def test_a_statistic_other_than_a_difference_has_its_midpoint_in_the_linear_part() -> None:
     draw = np.random.default_rng(3)
     data = Effects(draw.integers(5, 30, (200, 2)), draw.integers(5, 30, (200, 2)))
     spec = StatisticSpec("expression", {"expression": "x1 / x2 - 99 / 100"})
@@ -117,7 +117,7 @@ def test_a_statistic_that_is_no_difference_has_the_value_at_the_midpoint_in_its_
         assert low <= exact.p_value <= high
 
 
-def test_a_line_that_is_nothing_beside_what_stays_is_no_control() -> None:
+def test_a_negligible_linear_part_is_not_a_control() -> None:
     draw = np.random.default_rng(3)
     data = Effects(draw.integers(5, 30, (200, 2)), draw.integers(5, 30, (200, 2)))
     spec = StatisticSpec("expression", {"expression": f"x1 / x2 + {10**25}"})
@@ -353,7 +353,7 @@ DIFFERENT_DATA: list[Paired] = [
 ]
 
 
-def test_whatever_may_change_the_answer_changes_the_digest() -> None:
+def test_everything_that_may_change_the_answer_changes_the_digest() -> None:
     found = [digest(PLAIN)]
     found += [digest(PLAIN, options=Options(**options)) for options in DIFFERENT_OPTIONS]
     found += [digest(data) for data in DIFFERENT_DATA]
@@ -370,7 +370,7 @@ def test_whatever_may_change_the_answer_changes_the_digest() -> None:
 
 
 @pytest.mark.parametrize("field", ["by_id", "matched", "only_u"])
-def test_how_items_were_matched_is_no_part_of_the_request(field: str) -> None:
+def test_the_identity_does_not_include_the_pairing(field: str) -> None:
     """Ids only pair: after that, the same numbers are the same test."""
     pairing = Pairing(**{field: True if field == "by_id" else 3})  # type: ignore[arg-type]
     assert digest(replace(PLAIN, pairing=pairing)) == digest(PLAIN)

@@ -285,7 +285,7 @@ def test_a_gate_does_not_pass_what_no_slice_could_have_shown() -> None:
         ({"slices": SLICES, "sequential": {}}, "/request/slices", "not_available"),
     ],
 )
-def test_what_slices_cannot_be_is_refused(given: dict[str, Any], pointer: str, code: str) -> None:
+def test_invalid_slices_are_refused(given: dict[str, Any], pointer: str, code: str) -> None:
     with pytest.raises(InvalidTest) as refused:
         exactperm.gate(U, V, **given)
     assert [(error.pointer, error.code) for error in refused.value.errors] == [(pointer, code)]

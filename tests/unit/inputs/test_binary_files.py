@@ -168,7 +168,7 @@ def test_a_bomb_is_refused_within_the_limit(name: str) -> None:
         (workbook(a=[HEADER])[:400], "not_a_workbook"),
     ],
 )
-def test_what_cannot_be_read_is_answered_with_what_to_save(content: bytes, code: str) -> None:
+def test_unreadable_tables_are_refused_with_a_format_to_save(content: bytes, code: str) -> None:
     refuses(code, None, "auto", {"file": content})
 
 
@@ -278,7 +278,7 @@ def test_every_cut_of_a_file_is_refused() -> None:
     ],
     ids=["empty", "magic", "version-3", "long-header", "odd-shape", "code", "npz"],
 )
-def test_what_is_no_npy_is_malformed(body: bytes) -> None:
+def test_invalid_npy_files_are_malformed(body: bytes) -> None:
     with pytest.raises(MalformedBody):
         read_npy(body)
 

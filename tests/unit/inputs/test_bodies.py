@@ -88,7 +88,7 @@ def test_a_window_beyond_what_http_allows_is_refused() -> None:
         decode(wide, "zstd", max_bytes=2**30)
 
 
-def test_padding_with_zeros_after_gzip_is_no_garbage() -> None:
+def test_zero_padding_after_gzip_is_accepted() -> None:
     assert decode(COMPRESSED["gzip"] + bytes(512), "gzip", max_bytes=len(TEXT)) == TEXT
 
 
@@ -239,7 +239,7 @@ def test_errors_name_the_line_and_the_field(body: bytes, pointer: str, code: str
 
 
 @pytest.mark.parametrize("body", [b"\xff,1", b'"1,2', b"1,2\0"])
-def test_what_is_not_text_is_malformed(body: bytes) -> None:
+def test_binary_data_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedBody):
         read(body)
 
@@ -294,7 +294,7 @@ def test_a_header_names_any_counts_in_any_order() -> None:
         (b"\n", "", "no_items"),
     ],
 )
-def test_what_is_wrong_with_counts_is_told_by_line_and_field(body: bytes, pointer: str, code: str) -> None:
+def test_errors_of_counts_are_refused_with_line_and_field(body: bytes, pointer: str, code: str) -> None:
     with refused_alone(code, pointer):
         read(body, kind="counts")
 

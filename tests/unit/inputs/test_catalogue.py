@@ -54,7 +54,7 @@ def test_an_unknown_format_is_refused_with_the_near_or_the_first() -> None:
     assert near.detail == 'There is no format "conlu"; did you mean `format=conllu` or `format=conll`?'
 
 
-def test_what_cannot_be_told_is_not_guessed() -> None:
+def test_ambiguous_files_are_not_guessed() -> None:
     refuses("unknown_format", None, "auto", {"u": "hello world\n", "v": "hello\n"})
     refuses("unknown_format", None, "auto", {"u": "{]", "v": "{]"})
     refuses("unknown_format", None, "auto", {"file": "3 1\n"})
@@ -289,7 +289,7 @@ def test_a_damaged_file_is_read_or_refused_with_a_pointer_and_nothing_else(forma
         ),
     ],
 )
-def test_an_integer_that_is_no_double_either_is_refused(format_: str, line: str) -> None:
+def test_an_integer_beyond_doubles_is_refused(format_: str, line: str) -> None:
     content = (line % ("9" * 400)).encode()
     with refused("integer_too_large"):
         read({role: UploadedFile(role, content) for role in ("u", "v")}, format_, ReaderOptions())
@@ -309,7 +309,7 @@ def test_an_integer_that_is_no_double_either_is_refused(format_: str, line: str)
         ("", []),
     ],
 )
-def test_a_name_is_its_words_whatever_the_case_and_what_joins_them(name: str, expected: list[str]) -> None:
+def test_names_are_compared_by_words_in_any_case_and_separator(name: str, expected: list[str]) -> None:
     assert words(name) == expected
 
 
@@ -345,7 +345,7 @@ def test_words_that_both_have_say_nothing() -> None:
     assert shared_words(["wer_new", "wer_old"]) == ["wer"]
 
 
-def test_two_systems_are_told_by_both_names_or_by_one_that_is_clear() -> None:
+def test_two_systems_are_identified_by_both_names_or_one_clear_name() -> None:
     assert by_names(["old", "new"]) == ("new", "old")
     assert by_names(["new", "old"]) == ("new", "old")
     assert by_names(["baseline", "gpt4"]) == ("gpt4", "baseline")

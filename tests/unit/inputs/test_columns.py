@@ -52,9 +52,7 @@ def test_a_mixture_of_decimals_and_small_integers_loses_nothing(values: list[flo
         ([[1, 0], [1, 1]], 0, "not_a_number"),
     ],
 )
-def test_what_is_not_an_exact_finite_number_is_named_by_its_index(
-    values: list[Any], index: int, code: str
-) -> None:
+def test_inexact_and_infinite_numbers_are_named_by_index(values: list[Any], index: int, code: str) -> None:
     with refused(code, f"/{index}"):
         numbers(values)
 
@@ -82,7 +80,7 @@ def test_labels_are_strings_or_integers_or_lists_of_them(values: list[Any]) -> N
         ([["a"], ["b", None]], "/1/1", "not_a_label"),
     ],
 )
-def test_what_is_not_a_label_is_named_by_its_place(values: list[Any], pointer: str, code: str) -> None:
+def test_invalid_labels_are_named_by_place(values: list[Any], pointer: str, code: str) -> None:
     with refused(code, pointer):
         labels(values)
 
@@ -157,7 +155,7 @@ def test_dropping_keeps_what_matches_and_counts_the_rest() -> None:
         (by_id(a=1), by_id(a=1), {"ids": ["a"]}, "/ids", "redundant_ids"),
     ],
 )
-def test_what_cannot_be_paired_is_refused_with_a_pointer(
+def test_unpairable_columns_are_refused_with_a_pointer(
     u: Any, v: Any, options: dict[str, Any], pointer: str, code: str
 ) -> None:
     with refused(code, pointer):

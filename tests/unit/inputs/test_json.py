@@ -73,7 +73,7 @@ def test_colons_in_labels_are_not_taken_for_keys() -> None:
         "[1]".encode("utf-16"),
     ],
 )
-def test_what_is_not_json_is_malformed(body: bytes) -> None:
+def test_invalid_json_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedBody) as caught:
         decode(body)
     assert len(caught.value.detail) < 200
@@ -113,7 +113,7 @@ def test_every_short_text_is_taken_as_json_reads_it_or_left_to_the_parser() -> N
 @pytest.mark.slow
 @settings(max_examples=2_000)
 @given(st.text("0019,,--  .e", max_size=8))
-def test_what_is_taken_is_what_the_parser_reads(text: str) -> None:
+def test_fast_lists_match_the_parser(text: str) -> None:
     array = json_text.integers(text.encode())
     if array is not None:
         assert array.tolist() == from_json(f"[{text}]")
@@ -124,7 +124,7 @@ def test_what_is_taken_is_what_the_parser_reads(text: str) -> None:
     ["", " ", "01", "-01", "1,01", "-", "-,1", "- 1", "1,,2", "1,", ",1", "1 2", "+1", "1-2", "--1", "1.0", "1e3", "[1", "true",
      str(2**63 - 1), str(-(2**63)), str(2**63), "9" * 400],
 )  # fmt: skip
-def test_what_json_refuses_or_64_bits_cannot_hold_is_left_to_the_parser(text: str) -> None:
+def test_invalid_and_large_integers_are_left_to_the_parser(text: str) -> None:
     assert json_text.integers(text.encode()) is None
     assert json_text.integers(f"1,{text}".encode()) is None
 
@@ -157,7 +157,7 @@ def test_long_columns_of_a_plan_become_arrays_too() -> None:
     ],
     ids=["string", "escaped", "not a column", "by id", "nested", "no object", "too deep"],
 )
-def test_a_list_that_is_no_column_is_left_to_the_parser(value: Any) -> None:
+def test_a_list_that_is_not_a_column_is_left_to_the_parser(value: Any) -> None:
     for separators in ((",", ":"), (", ", ": ")):
         body = json.dumps(value, separators=separators).encode()
         assert decode(body).value == value
@@ -360,7 +360,7 @@ def test_a_bad_record_is_named(record: dict[str, Any], pointer: str, code: str) 
     refuses_alone(code, pointer, "jsonl", {"u": lines(good, record), "v": lines(good, {"id": 1, "score": 0})})
 
 
-def test_an_object_that_ends_on_another_line_is_no_line() -> None:
+def test_an_object_over_several_lines_is_refused() -> None:
     text = (
         '{"id":"a","score":1\n"x":2},{"id":"b","score":3}\n'  # two lines and two objects, if they are joined
     )
@@ -390,7 +390,7 @@ def test_names_of_fields_are_those_of_columns_in_any_case() -> None:
     assert read_files("jsonl", {"file": long}, system_u="B").names == ("b", "a")
 
 
-def test_the_only_field_that_is_no_key_holds_the_scores() -> None:
+def test_the_only_field_besides_the_key_holds_the_scores() -> None:
     u, v = ([{"id": n, "bleu": n + more} for n in range(3)] for more in (0, 1))
     assert read_files("jsonl", {"u": lines(*u), "v": lines(*v)}).metric == "bleu"
     more = [{**record, "length": 7} for record in u]
@@ -425,14 +425,14 @@ def test_lines_of_several_systems_need_ids_as_tables_do() -> None:
         refuses("choose_id_column", None, form, {"file": content})
 
 
-def test_a_score_beside_another_number_is_no_second_system() -> None:
+def test_a_score_beside_another_number_is_not_a_second_system() -> None:
     table = "id,score,latency,answer\nq1,1,0.3,yes\nq2,0,0.2,no\nq3,1,0.9,no\n"
     records = [{"id": f"q{row}", "score": row % 2, "latency": 0.3, "answer": "yes"} for row in range(3)]
     for form, content in (("csv", table), ("jsonl", lines(*records))):
         refuses("choose_system_u", None, form, {"file": content})
 
 
-def test_three_numbers_or_counts_are_no_two_systems() -> None:
+def test_three_numbers_or_counts_are_not_two_systems() -> None:
     for more in ({"length": 7}, {"tp_u": 1, "tp_v": 0}):
         record = {"id": 1, **({"gpt": 1, "llama": 0} if "tp_u" not in more else {}), **more}
         refuses("choose_system_u", None, "jsonl", {"file": lines(record)})

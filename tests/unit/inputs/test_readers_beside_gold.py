@@ -122,7 +122,7 @@ def test_three_files_are_paired_by_id() -> None:
     assert (data.pairing.ids, data.groups.tolist()) == (ids, [0] * 4 + [1] * 4)
 
 
-def test_items_that_not_all_have_are_dropped_when_told() -> None:
+def test_incomplete_items_are_dropped_on_request() -> None:
     files = {"gold": GOLD + "d,0\ne,\n", "u": SCORES + "d,NaN\ne,3\n", "v": SCORES + "f,1\nd,1\n"}
     refuses("missing_value", None, "ranking", files)
     reading = read_files("ranking", files, on_missing="drop")
@@ -162,7 +162,7 @@ DAMAGES: list[tuple[dict[str, str], str, str]] = [
 
 
 @pytest.mark.parametrize(("files", "code", "pointer"), DAMAGES)
-def test_what_is_damaged_is_refused_where_it_is(
+def test_damaged_files_are_refused_at_their_place(
     files: dict[str, str | Path], code: str, pointer: str
 ) -> None:
     refuses(code, pointer, "ranking", files)

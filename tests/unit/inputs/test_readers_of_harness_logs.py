@@ -159,7 +159,7 @@ def test_perplexity_of_a_continuation_is_turned_the_right_way_round() -> None:
     )
 
 
-def test_likelihoods_of_other_texts_and_things_that_are_none_are_refused() -> None:
+def test_invalid_likelihoods_and_those_of_other_texts_are_refused() -> None:
     good = lines(pages("u"))
     for change, code, role in (
         ([-1.0, 3], "text_mismatch", "v"),
@@ -442,7 +442,7 @@ def test_an_archive_has_ids_and_clusters() -> None:
     assert columns(read_files("auto", {"file": both})) == ([1, 2], [2.5, 1])
 
 
-def test_nothing_is_ever_unpickled() -> None:
+def test_files_are_never_unpickled() -> None:
     class Evil:
         def __reduce__(self) -> Any:
             return (pytest.fail, ("it was unpickled",))
@@ -459,7 +459,7 @@ def test_nothing_is_ever_unpickled() -> None:
         pickle.loads(pickle.dumps(Evil()))  # the trap works
 
 
-def test_arrays_that_are_no_scores_are_refused() -> None:
+def test_arrays_that_are_not_scores_are_refused() -> None:
     good = saved(np.array([1.0, 2.0]))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -506,7 +506,7 @@ def test_the_parquet_that_it_writes_is_read_as_its_json_lines(kind: str) -> None
     assert "Parquet, whose rows are read as JSON objects" in " ".join(reading.notes)
 
 
-def test_records_in_parquet_are_bounded_and_what_is_no_number_is_null() -> None:
+def test_records_in_parquet_are_bounded_and_nan_is_null() -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "score": 1.0, "more": {"x": 1}},
         {"id": "b", "score": math.nan, "more": {"x": 2}},
@@ -571,7 +571,7 @@ def test_two_filters_of_one_file_are_two_systems(roles: tuple[str, ...]) -> None
     assert noted(reading, "8 lines of other filters were skipped")
 
 
-def test_one_file_with_one_filter_is_no_comparison() -> None:
+def test_one_file_with_one_filter_is_refused() -> None:
     path = model("two_filters")
     refuses("choose_filter_u", None, "lm-eval", {"file": path}, filter="strict-match")
 

@@ -106,7 +106,7 @@ def test_294_items_against_293_with_ids_name_the_one() -> None:
 
 
 @pytest.mark.parametrize("missing", ["", "NaN", "NA", "null", "None", "NOANSWER"])
-def test_what_is_missing_is_never_zero(missing: str) -> None:
+def test_missing_values_are_never_0(missing: str) -> None:
     text = f"id,u,v\na,1,0\nb,{missing},1\nc,0,0\n"
     refuses("missing_value", "/files/file/line/3", "csv", {"file": text})
     reading = read_files("csv", {"file": text}, on_missing="drop")
@@ -147,7 +147,7 @@ REFUSED: list[tuple[dict[str, str], str | None, str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("files", "pointer", "code", "words"), REFUSED)
-def test_what_is_wrong_with_a_table_is_refused_where_it_is(
+def test_errors_of_tables_are_refused_at_their_place(
     files: dict[str, str], pointer: str | None, code: str, words: tuple[str, ...]
 ) -> None:
     refuses_alone(code, pointer, "csv", files, *words)
@@ -294,7 +294,7 @@ def test_a_comma_that_may_be_either_is_asked_for() -> None:
         ("pass", "1 and 0"), ("−1", "hyphen"), ("inf", "no mean"),
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_named_with_its_line_and_what_to_write(field: str, says: str) -> None:
+def test_invalid_numbers_are_named_with_line_and_correction(field: str, says: str) -> None:
     error = refusal("csv", {"file": f'id,u,v\na,1.5,0\nb,"{field}",1\n'})
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/file/line/3/2", "not_a_number")]
     assert error.detail.startswith("file, line 3, field 2: ")
@@ -302,7 +302,7 @@ def test_what_is_no_number_is_named_with_its_line_and_what_to_write(field: str, 
     assert field.replace("−", "\\u2212") in error.detail
 
 
-def test_texts_are_no_systems() -> None:
+def test_columns_of_texts_are_not_systems() -> None:
     three = "\n".join(line + (",1" if row else ",model_c") for row, line in enumerate(WITH_TEXT.splitlines()))
     error = refusal("csv", {"file": three})
     assert error.flaws[0].code == "choose_system_u"
@@ -427,7 +427,7 @@ def test_ids_in_two_forms_are_named(form: str) -> None:
 @pytest.mark.parametrize(
     "data", [({"b": True, "c": 5},), ([{"tp": True, "incorrect": 1}] * 2, [{"tp": 1, "incorrect": 2}] * 2)]
 )
-def test_true_is_no_count(data: tuple[object, ...]) -> None:
+def test_true_is_not_a_count(data: tuple[object, ...]) -> None:
     with pytest.raises(client_errors.InvalidTest, match="whole number"):
         paired_test(*data)
 
@@ -439,7 +439,7 @@ def ids(u: Any, v: Any, **options: Any) -> Any:
     return align({"/u": u, "/v": v}, **options).pairing.ids
 
 
-def test_ids_are_those_that_were_given_and_none_where_there_are_none() -> None:
+def test_ids_are_kept_and_missing_without_a_column() -> None:
     u, v = np.array([1, 2, 3]), np.array([3, 2, 1])
     assert ids(u, v) is None
     given = ["x", 5, "z"]

@@ -56,7 +56,7 @@ def test_gold_with_lf_and_submissions_with_crlf(wnut: Files) -> None:
     assert reading.default_statistic.parameters == {"scheme": "BIO"}
 
 
-def test_a_token_that_is_a_hash_is_no_comment(wnut: Files) -> None:
+def test_a_token_that_is_a_hash_is_not_a_comment(wnut: Files) -> None:
     assert "\n#\tO" in wnut["gold"].read_text()
     n = sum(line.strip() != "" for line in wnut["gold"].read_text().split("\n"))
     assert noted(read_files("conll", wnut), f" {n} tokens")
@@ -103,7 +103,7 @@ def test_documents_are_clusters_from_marks_or_from_a_table(uner: Files) -> None:
     assert marked.pairing.n_clusters == tabled.pairing.n_clusters == len({row.split("\t")[1] for row in rows})
 
 
-def test_docstart_lines_open_documents_and_are_no_tokens() -> None:
+def test_docstart_lines_open_documents_and_are_not_tokens() -> None:
     text = "-DOCSTART- -X- O O\n\nAnn NNP B-PER B-PER\n\nhi UH O O\n\n-DOCSTART- -X- O O\n\nBob NNP B-PER O\n"
     data: Any = predictions(read_files("conll", {"u": text, "v": text}, clusters="document"))
     assert data.gold == [["B-PER"], ["O"], ["B-PER"]]
@@ -131,7 +131,7 @@ def test_strict_mode_is_scheme_iob2(wnut: Files) -> None:
         ("\n\n", "/files/u", "no_items"),
     ],
 )
-def test_what_differs_from_gold_is_named_by_line(u: str, pointer: str, code: str) -> None:
+def test_differences_from_gold_are_named_by_line(u: str, pointer: str, code: str) -> None:
     gold = "Ann B-PER\nLee I-PER\n\nhi O\n"
     refuses_alone(code, pointer, "conll", {"gold": gold, "u": u, "v": gold})
 
@@ -191,7 +191,7 @@ def test_one_side_may_be_bio_and_the_other_bioes() -> None:
     assert problem.score_v == 1
 
 
-def test_what_is_no_tag_is_named_with_file_and_line() -> None:
+def test_invalid_tags_are_named_with_file_and_line() -> None:
     files = {"gold": GOLD, "u": U.replace("York I-LOC", "York PLACE"), "v": V}
     error = refusal("conll", files, tag_column=2)
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/u/line/8/2", "not_a_tag")]
@@ -407,7 +407,7 @@ def test_documents_that_are_not_marked_cannot_be_clusters() -> None:
 
 
 @pytest.mark.parametrize("metric", ["upos", "xpos", "lemma", "las", "las_full"])
-def test_labels_of_another_set_are_no_score_of_nought(metric: str) -> None:
+def test_labels_of_another_set_are_refused_instead_of_scored_0(metric: str) -> None:
     """A LAS of 0 it was where DEPREL was never filled in, and a UPOS of 0 where tags were in small letters."""
     gold = ["1", "Hi", "hi", "INTJ", "UH", "_", "0", "root:x", "_", "_"]
     column = {"upos": 3, "xpos": 4, "lemma": 2}.get(metric, 7)

@@ -208,7 +208,7 @@ def test_any_column_can_be_the_score(tables_of_mt: dict[str, Path]) -> None:
     assert all(len(repr(value).partition(".")[2]) == 1 for value in rounded.u.tolist())
 
 
-def test_what_to_test_must_be_said_when_there_are_both(tables_of_mt: dict[str, Path]) -> None:
+def test_tables_with_counts_and_scores_ask_for_the_metric(tables_of_mt: dict[str, Path]) -> None:
     error = refusal("mt-stats", tables_of_mt)
     assert error.flaws[0].code == "choose_metric"
     assert '"bleu", "ter", "sys_len"' in error.detail  # "document" is _ throughout, and no number
@@ -217,11 +217,11 @@ def test_what_to_test_must_be_said_when_there_are_both(tables_of_mt: dict[str, P
     refuses("invalid_option", None, "mt-stats", tables_of_mt, metric="ter", decimals=2)
 
 
-def test_documents_that_are_none_cannot_be_clusters(tables_of_mt: dict[str, Path]) -> None:
+def test_unmarked_documents_cannot_be_clusters(tables_of_mt: dict[str, Path]) -> None:
     refuses("no_cluster", None, "mt-stats", tables_of_mt, metric="ter", clusters="document")
 
 
-def test_a_count_that_is_none_is_named(tables_of_mt: dict[str, Path]) -> None:
+def test_an_invalid_count_is_named(tables_of_mt: dict[str, Path]) -> None:
     text = tables_of_mt["u"].read_text().split("\n")
     place = text[0].split("\t").index("ter_edits")
     fields = text[3].split("\t")
@@ -375,7 +375,7 @@ DAMAGES: list[tuple[dict[str, str], dict[str, str], str, str]] = [
 
 
 @pytest.mark.parametrize(("changed", "options", "code", "pointer"), DAMAGES)
-def test_what_is_damaged_is_refused_where_it_is(
+def test_damaged_files_are_refused_at_their_place(
     changed: dict[str, str], options: dict[str, str], code: str, pointer: str
 ) -> None:
     files = {"gold": GOLD, "u": ONE, "v": TWO, **changed}
@@ -402,7 +402,7 @@ def lines(texts: list[str], mark: str, seed: int | None = None, prefix: str = "u
 
 
 @pytest.mark.parametrize("mark", ["\t", " ||| ", ";"])
-def test_lines_are_paired_by_ids_in_front_which_are_no_part_of_the_texts(mark: str) -> None:
+def test_lines_are_paired_by_ids_in_front_which_are_cut_off(mark: str) -> None:
     files = {"u": lines(TEXTS, mark, 1), "v": lines(WORSE, mark, 2), "ref": lines(TEXTS, mark, 3)}
     reading = read_files("auto", files)
     data: Any = reading.data

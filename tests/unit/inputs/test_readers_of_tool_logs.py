@@ -75,7 +75,7 @@ def test_a_log_that_was_not_scored_is_refused_clearly() -> None:
     refuses("unscored", "/files/v/summaries.json/0/scores", "inspect", files)
 
 
-def test_a_log_that_did_not_finish_is_refused_unless_told() -> None:
+def test_an_unfinished_log_is_refused_unless_allowed() -> None:
     files = {"u": EXCERPTS / "inspect" / "cancelled.json", "v": EXCERPTS / "inspect" / "scored.eval"}
     refuses("incomplete_log", "/files/u/status", "inspect", files)
     reading = read_files("inspect", files, allow_incomplete=True, on_missing="drop")
@@ -103,7 +103,7 @@ def test_letters_booleans_words_and_numbers() -> None:
     ],
     ids=["no-answer", "null", "nan", "error", "invalidated", "unscored"],
 )
-def test_what_has_no_score_is_missing_and_never_zero(gone: dict[str, Any]) -> None:
+def test_samples_without_a_score_are_missing_and_never_0(gone: dict[str, Any]) -> None:
     files = {"u": log(sample(1, "C"), gone), "v": log(sample(1, "I"), sample(2, "I"))}
     refuses("missing_value", "/files/u/samples/1", "inspect", files)
     assert plain(scores(read_files("inspect", files, on_missing="drop").data).u) == [1]
@@ -203,7 +203,7 @@ def test_an_archive_that_unpacks_to_more_than_the_cap_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"eval": {}, "status": "success"}', log()], ids=str)
-def test_what_is_no_log_is_refused(text: str) -> None:
+def test_files_other_than_logs_are_refused(text: str) -> None:
     assert refusal("inspect", {"u": text, "v": text}).flaws[0].code in {"not_a_log", "no_samples", "no_items"}
 
 
@@ -307,7 +307,7 @@ def test_variables_say_the_clusters() -> None:
 @pytest.mark.parametrize(
     "text", ["{}", '{"results": {}}', '{"results": {"results": [1]}}', '{"results": []}', "{"]
 )
-def test_what_is_no_export_is_refused(text: str) -> None:
+def test_files_other_than_exports_are_refused(text: str) -> None:
     assert refusal("promptfoo", {"file": text}).flaws[0].code in {"missing_field", "no_items", "not_json"}
 
 
@@ -550,7 +550,7 @@ def test_parameters_are_part_of_the_name() -> None:
         ("pytest-benchmark", {"benchmarks": [{"name": "a"}]}, "missing_value", "/files/u/benchmarks/0/stats"),
     ],
 )
-def test_what_is_no_benchmark_is_refused(
+def test_files_without_benchmarks_are_refused(
     format_: str, document: dict[str, Any], code: str, pointer: str
 ) -> None:
     text = json.dumps(document)

@@ -125,9 +125,7 @@ def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Pat
 @pytest.mark.parametrize(
     "measure", ["mapp", "ndcg_cut", "success_0", "runid", "P_-1", "P.5,10", "official", "relstring"]
 )
-def test_a_measure_that_is_none_a_family_or_would_abort_trec_eval_is_refused(
-    measure: str, runs: dict[str, Path]
-) -> None:
+def test_unknown_unsafe_and_family_measures_are_refused(measure: str, runs: dict[str, Path]) -> None:
     refuses(None, "/options/measure", "trec", runs, '"map"', measure=measure)
 
 
@@ -233,7 +231,7 @@ TWO_RUNS = {
 QRELS = "1 0 b 1\n1 0 a 0\n1 0 c 0\n2 0 x 1\n2 0 y 2\n"
 
 
-def test_judged_queries_that_neither_run_has_are_no_items() -> None:
+def test_judged_queries_that_neither_run_has_are_not_items() -> None:
     """trec_eval takes the topics of a run, and with -c those of the judgements."""
     more = QRELS + "3 0 z 1\n4 0 z 1\n"
     alone: Any = read_files("trec", {**TWO_RUNS, "qrels": QRELS}, measure="map")

@@ -124,7 +124,7 @@ def test_more_items_than_allowed_are_refused_before_they_are_read(
     assert "at most 1,000 are allowed" in refused.value.detail
 
 
-def test_rows_of_several_systems_are_no_items() -> None:
+def test_rows_of_several_systems_are_not_items() -> None:
     """600 items of three systems, and 300 lines of three tokens each."""
     rows = [(f"i{n}", system, n % 2) for n in range(600) for system in "abc"]
     lines = "".join(f"{key},{system},{score}\n" for key, system, score in rows).encode()

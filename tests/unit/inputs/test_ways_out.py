@@ -38,7 +38,7 @@ def test_a_board_counts_the_values_that_there_are() -> None:
     assert any(str(note).startswith("3 values of 2 systems") for note in board.notes)
 
 
-def test_numbers_in_quotes_are_told_to_lose_them() -> None:
+def test_quoted_numbers_are_refused_with_a_remedy() -> None:
     lines = "".join(json.dumps({"id": item, "score": f"0.{item}"}) + "\n" for item in range(1, 7))
     with pytest.raises(InvalidTest, match=r"Write the number without quotes: 0\.1\."):
         read({"u": lines, "v": lines})

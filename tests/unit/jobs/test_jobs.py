@@ -64,7 +64,7 @@ def submitted(store: Store, owner: str = "a", key: str | None = None, sha: str =
     return store.submit(owner, key, sha, PLAN, "3", other.get("shares", ROOMY), nothing)[0]
 
 
-def test_a_job_without_its_place_in_the_queue_is_none(store: Store) -> None:
+def test_a_job_without_its_place_in_the_queue_is_unknown(store: Store) -> None:
     def broken(*_: Any) -> None:
         raise OSError
 
@@ -128,7 +128,7 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     assert store.job(job, "a") is None
 
 
-def test_what_is_kept_for_a_key_has_a_limit_in_bytes(store: Store, clock: list[float]) -> None:
+def test_stored_bytes_of_a_key_are_limited(store: Store, clock: list[float]) -> None:
     """Stored answers, answers of jobs and results of lists, until they expire or are deleted; of this key alone."""
     size = ANSWER.size
     store.keep("a", ANSWER, size)
@@ -316,7 +316,7 @@ def test_an_integer_of_any_length_is_not_converted() -> None:
     [b"", b"[]x", b'{"kind": "scores", "request": {}', b'{"kind": "scores" "request": {}}', b"\xff", b'{"kind": "scores", "request": {}} {}',
      b'{"kind":"scores","request":' + b"[" * 200_000],
 )  # fmt: skip
-def test_what_is_not_json_is_refused(body: bytes) -> None:
+def test_invalid_json_is_refused(body: bytes) -> None:
     with pytest.raises((MalformedBody, InvalidTest)):
         Envelope("scores").only(body)
 

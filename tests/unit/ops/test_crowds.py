@@ -50,7 +50,7 @@ def test_the_newest_is_heard_and_the_one_that_waited_longest_goes() -> None:
     assert len(edge.connections) == 8
 
 
-def test_whoever_is_at_work_does_not_go_and_then_the_newest_is_not_heard() -> None:
+def test_busy_connections_stay_and_the_newest_is_not_read() -> None:
     edge = edge_of(max_connections=2, reserve=2)
     links = [come(edge, "192.0.2.1", waiting=False) for _ in range(5)]
     assert [heard for _, heard in links] == [True] * 4 + [False]

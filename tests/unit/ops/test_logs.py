@@ -136,7 +136,7 @@ def test_only_our_own_extras_are_written() -> None:
     assert json.loads(out.getvalue())["reason"] == "framing"
 
 
-def test_what_is_no_json_is_named_by_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_are_not_json_are_named_by_type(capsys: pytest.CaptureFixture[str]) -> None:
     class Payload:
         def __repr__(self) -> str:
             return SECRET
@@ -192,7 +192,7 @@ def test_the_fast_line_says_what_json_would(members: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [SECRET.encode(), [SECRET], Path(SECRET), ValueError(SECRET)])
-def test_the_fast_line_names_what_is_no_json_by_its_kind(value: object) -> None:
+def test_the_fast_line_names_values_that_are_not_json_by_type(value: object) -> None:
     assert json_line({"n": value}) == compact({"n": value})
 
 
@@ -249,7 +249,7 @@ def test_a_request_is_a_span_below_its_callers(exported: tuple[Spans, Any]) -> N
     }
 
 
-def test_a_server_error_is_an_error_and_a_refusal_is_none(exported: tuple[Spans, Any]) -> None:
+def test_a_server_error_is_logged_as_error_and_a_refusal_is_not(exported: tuple[Spans, Any]) -> None:
     spans, memory = exported
     for status in (422, 503):
         spans.end(spans.begin(None), "GET", "/", status, "x", {})
@@ -257,7 +257,7 @@ def test_a_server_error_is_an_error_and_a_refusal_is_none(exported: tuple[Spans,
     assert [span.parent for span in memory.get_finished_spans()] == [None, None]
 
 
-def test_nothing_is_imported_or_sent_without_an_endpoint() -> None:
+def test_no_import_and_no_span_without_an_endpoint() -> None:
     assert spans_to("", "1") is None
 
 
@@ -296,12 +296,12 @@ def test_a_later_version_is_read_as_far_as_it_is_known() -> None:
         f" 00-{TRACE}-{SPAN}-01",
     ],
 )
-def test_what_is_not_valid_is_not_believed(header: str) -> None:
+def test_invalid_trace_headers_are_ignored(header: str) -> None:
     assert parent_of(header.encode()) is None
 
 
 @given(st.binary(max_size=100))
-def test_nothing_makes_it_fail_and_what_it_finds_is_hexadecimal(header: bytes) -> None:
+def test_the_trace_parser_never_fails_and_returns_hexadecimal(header: bytes) -> None:
     found = parent_of(header)
     assert found is None or (int(found.trace_id, 16) and int(found.span_id, 16))
 
@@ -356,7 +356,7 @@ def test_a_flood_of_one_kind_does_not_delay_another() -> None:
     ]
 
 
-def test_who_leaves_is_not_waited_for() -> None:
+def test_cancelled_callers_are_not_awaited() -> None:
     async def scenario() -> None:
         turns = Turns()
         first, second, third = (Connection(turns, Kind.OTHER, lambda: 0) for _ in range(3))
@@ -383,7 +383,7 @@ def test_who_leaves_is_not_waited_for() -> None:
         (b"POST\t/livez", True, Kind.OTHER),
     ],
 )
-def test_kinds_are_told_by_the_first_bytes(head: bytes, first: bool, kind: Kind) -> None:
+def test_kinds_follow_the_first_bytes(head: bytes, first: bool, kind: Kind) -> None:
     assert kind_of(head, first=first) is kind
 
 
@@ -522,6 +522,6 @@ def test_no_label_begins_another_line(capsys: pytest.CaptureFixture[str], hostil
     assert json.loads(line)["route"] == hostile
 
 
-def test_what_is_no_json_is_named_by_its_kind_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_are_not_json_are_only_named_by_type(capsys: pytest.CaptureFixture[str]) -> None:
     request_line("json")("request", route=b"s3cr3t")
     assert json.loads(capsys.readouterr().out)["route"] == "bytes"

@@ -172,7 +172,7 @@ def chunk(content: bytes, extension: bytes = b"") -> bytes:
     st.sampled_from([b"", b"Connection: upgrade\r\nUpgrade: websocket\r\n"]),
     st.lists(st.integers(0, 10_000), max_size=12),
 )
-def test_chunks_are_read_alike_in_whatever_pieces_they_come(
+def test_chunks_are_read_in_the_same_way_from_any_pieces(
     contents: list[str], extension: bytes, trailers: bytes, offers: bytes, places: list[int]
 ) -> None:
     parts = [content.encode() for content in contents]
@@ -240,9 +240,7 @@ def test_a_message_has_one_reading_in_one_piece_and_byte_by_byte(message: bytes,
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 100), max_size=4))
-def test_whatever_comes_is_answered_or_awaited_in_one_piece_as_in_several(
-    noise: bytes, places: list[int]
-) -> None:
+def test_input_is_read_in_the_same_way_in_one_piece_or_several(noise: bytes, places: list[int]) -> None:
     message = GET[:-2] + b"X: " + noise + b"\r\n\r\n"
     assert read([message])[2] == read(cut(message, places))[2] in {0, 200, 400, 431, 501}
 
@@ -319,7 +317,7 @@ def test_requests_in_a_row_are_answered_in_their_order() -> None:
     st.lists(st.sampled_from([b"ab", b"0\r\n\r\n", b"\r\n", b"0"]), max_size=5),
     st.lists(st.integers(0, 1_000), max_size=6),
 )
-def test_what_follows_a_body_in_chunks_is_the_next_request(contents: list[bytes], places: list[int]) -> None:
+def test_bytes_after_a_chunked_body_are_the_next_request(contents: list[bytes], places: list[int]) -> None:
     first = CHUNKED + b"".join(map(chunk, contents)) + b"0\r\n\r\n"
     seen, wire = served(cut(first + CHUNKED + chunk(b"b") + b"0\r\n\r\n" + GET, places))
     assert seen.bodies == [b"".join(contents), b"b", b""]
@@ -343,7 +341,7 @@ def test_trailers_say_nothing_about_the_connection(end: bytes) -> None:
 
 
 @pytest.mark.parametrize("after", [b"\x00", b"garbage\r\n\r\n"])
-def test_what_follows_a_body_in_chunks_and_is_none_is_refused(after: bytes) -> None:
+def test_invalid_bytes_after_a_chunked_body_are_refused(after: bytes) -> None:
     seen, wire = served([CHUNKED + chunk(b"a") + b"0\r\n\r\n" + after])
     assert seen.bodies == [b"a"]
     assert re.findall(rb"HTTP/1.1 (\d+)", wire.written) == [b"200", b"400"]
@@ -384,7 +382,7 @@ async def answered_early(*pieces: bytes) -> tuple[HTTPProtocol, Wire]:
     return connection, wire
 
 
-def test_what_follows_a_body_that_was_not_waited_for_is_never_cut_in_two() -> None:
+def test_requests_after_an_unread_body_are_never_split() -> None:
     """Part of a request would be lost, and its body read as the next request."""
     post = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(GET)
     _, wire = asyncio.run(answered_early(b"0\r\nX: y\r\n\r\n" + post, GET))
@@ -419,7 +417,7 @@ def test_a_body_of_few_small_chunks_is_read_and_one_of_very_many_is_not() -> Non
     assert read([CHUNKED + enough + b"0\r\n\r\n"])[2] == 200
 
 
-def test_extensions_are_no_way_to_send_much_and_say_little() -> None:
+def test_extensions_of_chunks_are_limited() -> None:
     message = chunk(b"a", b";" + b"x" * 1_000)
     _, body, status = read([CHUNKED, *[message * 10] * 100])
     assert status == 400
@@ -593,7 +591,7 @@ def test_an_interim_answer_is_only_for_clients_that_know_it(minor: int) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"a", b"abcd"])
-def test_a_client_that_was_not_told_to_go_on_may_send_its_body_or_not(body: bytes) -> None:
+def test_a_client_without_a_100_continue_may_send_its_body_or_not(body: bytes) -> None:
     """What comes next may be the body or another request: unless it is there, the connection ends."""
 
     async def scenario() -> Wire:
@@ -612,7 +610,7 @@ def test_a_client_that_was_not_told_to_go_on_may_send_its_body_or_not(body: byte
     assert wire.written.count(b"HTTP/1.1 ") == 1 + is_there
 
 
-def test_what_fails_after_the_answer_ends_no_other_request() -> None:
+def test_a_failure_after_the_answer_does_not_affect_other_requests() -> None:
     async def scenario() -> Wire:
         wire, may_fail = Wire(), asyncio.Event()
 

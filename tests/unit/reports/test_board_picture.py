@@ -156,7 +156,7 @@ def test_bars_name_the_members_of_each_clique(record: CompareRecord) -> None:
             assert f"{letter}: {', '.join(' '.join(name.split()) for name in members)} do not differ" in said
 
 
-def test_a_forest_shows_intervals_or_says_that_there_are_none() -> None:
+def test_a_forest_shows_intervals_or_a_note_on_missing_ones() -> None:
     names, scores = short_names(5), some_scores(5)
     given: dict[str, Any] = {"design": "baseline", "baseline": names[2]}
     without = board_svg(compared(names, scores, **given), "forest")
@@ -188,7 +188,7 @@ def test_a_forest_of_all_pairs_is_against_the_best(record: CompareRecord) -> Non
         ("forest", {"listed": "none"}, "none is listed"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_its_reason(
+def test_boards_that_cannot_be_drawn_are_refused_with_a_reason(
     picture: str, given: dict[str, Any], because: str
 ) -> None:
     size = given.pop("size", 4)
@@ -231,7 +231,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("palette", BOARD_PALETTES.values(), ids=BOARD_PALETTES)
-def test_steps_are_told_apart_by_lightness_alone_and_texts_can_be_read(palette: Any) -> None:
+def test_steps_differ_in_lightness_and_texts_are_readable(palette: Any) -> None:
     for ramp in (palette.better, palette.worse):
         steps = [luminance(color) for color in (palette.tied, *ramp)]
         assert steps in (sorted(steps), sorted(steps, reverse=True))
@@ -385,7 +385,7 @@ def test_texts_do_not_touch_in_the_dark(picture: str) -> None:
         *((picture, how) for picture in PICTURES if picture != "bars" for how in ("baseline", "named pairs")),
     ],
 )
-def test_texts_do_not_touch_whatever_was_compared(picture: str, how: str, size: int) -> None:
+def test_texts_do_not_touch_on_any_board(picture: str, how: str, size: int) -> None:
     assert_apart(record_of(size, how), picture)
 
 

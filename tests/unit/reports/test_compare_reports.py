@@ -227,7 +227,7 @@ def test_warnings_of_all_boards_are_given(several: CompareRecord, form: str) -> 
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_how_files_were_read_is_told(board: CompareRecord, form: str) -> None:
+def test_reading_of_files_is_reported(board: CompareRecord, form: str) -> None:
     read = replace(board, reading=ReadingRecord("csv", False, ("Nine lines were dropped.",)))
     assert "Nine lines were dropped." in report(read, form)
 

@@ -110,7 +110,7 @@ def test_numbers(p: float) -> None:
     assert all(float(end) < level for end in enclosing_p(p, p))
 
 
-def test_what_is_a_level_or_above_it_is_shown_so() -> None:
+def test_p_values_at_or_above_a_level_are_shown_so() -> None:
     assert (p_number(0.05), p_number(0.01, digits=1), p_number(0.0500001, digits=3)) == (
         "0.05",
         "0.01",

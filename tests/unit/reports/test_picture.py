@@ -155,7 +155,7 @@ def test_light_and_dark_are_as_large_and_differ_in_their_paper() -> None:
     assert (light.getpixel((2, 2)), dark.getpixel((2, 2))) == (255, 30)
 
 
-def test_tails_can_be_told_in_black_and_white() -> None:
+def test_tails_are_distinguishable_in_black_and_white() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
     for theme in ("light", "dark"):
         grey = np.asarray(Image.open(io.BytesIO(png(record, theme))).convert("L")).ravel()
@@ -181,7 +181,7 @@ def test_pictures_in_a_page_share_no_id_and_leave_its_styles_alone() -> None:
         assert "#01010" not in text
 
 
-def test_one_record_twice_in_a_page_is_told_apart_by_its_places() -> None:
+def test_ids_of_a_record_shown_twice_differ() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
     ids = [re.findall(r' id="([^"]+)"', inline_svg(record, number=number)) for number in (1, 2)]
     assert len({*ids[0], *ids[1]}) == len(ids[0]) + len(ids[1])
@@ -312,7 +312,7 @@ def test_a_single_bar_of_identical_systems_is_all_tail() -> None:
     assert len(boxes(picture, "url")) == 1
 
 
-def test_bars_far_apart_are_no_hairs_and_do_not_touch() -> None:
+def test_distant_bars_are_visible_and_do_not_touch() -> None:
     drawn = boxes(svg(asked_of_picture_drawn([1000, 300, 40], [0, 0, 0])), LIGHT.bar)
     assert len(drawn) == 8
     assert all(right - left > 8.0 for left, right, _ in drawn)
@@ -333,7 +333,7 @@ def test_the_legend_says_which_values_are_shaded(alternative: Alternative, said:
     assert told.regions
 
 
-def test_nothing_is_called_shaded_where_nothing_is() -> None:
+def test_the_caption_mentions_shading_only_if_there_is_some() -> None:
     far = asked_of_picture_drawn([9] * 300, [1] * 300, "greater", "mean_difference")
     assert scene(far).regions == ()
     assert scene(far).legend == "values \u2265 observed: off this axis"
@@ -481,7 +481,7 @@ def test_long_numbers_at_the_ends_of_an_axis_are_not_cut(record: Callable[..., T
 
 @pytest.mark.parametrize("alpha", [0.05, 0.123456789012345])
 @pytest.mark.parametrize("first", [10, 10_000_000])
-def test_what_was_asked_about_power_is_on_the_paper(alpha: float, first: int) -> None:
+def test_the_question_about_power_is_in_the_picture(alpha: float, first: int) -> None:
     curve = tuple(PowerPoint(n, 0.0123456, 0.5 + 0.01 * (n - first)) for n in range(first, first + 10))
     record = PowerRecord(
         id="w_" + "a" * 64, solve="n", solution=Solution(0.0123456, first + 9, None, 0.59), wanted_power=0.8123456,

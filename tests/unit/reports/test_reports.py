@@ -361,7 +361,7 @@ def test_it_reads_without_the_picture(described: TestRecord, page: Page) -> None
         assert said in without.text
 
 
-def test_what_was_not_asked_for_leaves_no_empty_section(record: Make) -> None:
+def test_missing_parts_leave_no_empty_section(record: Make) -> None:
     page = Page(html(record(warnings=()), ID_OF_HTML, SIGNATURE, PICTURE))
     assert "moved most" not in page.text
     assert "Warning" not in page.text

@@ -194,7 +194,7 @@ def test_systems_that_do_not_differ_have_nothing_to_show(record: Make) -> None:
     assert said[1].startswith("The systems do not differ on any item")
 
 
-def test_systems_of_the_same_name_are_told_apart(record: Make) -> None:
+def test_systems_of_the_same_name_are_distinguished(record: Make) -> None:
     assert sentences(record(names=NamesRecord("gpt", "gpt")))[0].startswith(
         "gpt (U) scored 0.866 and gpt (V) 0.81 "
     )
@@ -236,7 +236,7 @@ def test_an_interval_beside_a_one_sided_test_is_that_of_the_two_sided_one(descri
     width=st.floats(0, 1),
     kind=st.sampled_from(["exact", "bounded", "approximate", "sampled"]),
 )
-def test_an_interval_holds_nought_in_words_exactly_when_it_does(low: float, width: float, kind: str) -> None:
+def test_an_interval_contains_0_in_words_exactly_when_it_does(low: float, width: float, kind: str) -> None:
     interval = ConfidenceInterval(0.95, low, low + width, "test_inversion", kind, 0.0)  # type: ignore[arg-type]
     text = interval_sentence(replace(RECORD, confidence_interval=interval))
     found = re.search(r" is (\S+) to (\S+) \(", str(text))
@@ -375,19 +375,19 @@ def test_alpha_is_never_reached_by_rounding(p: float, text: str) -> None:
         (0.9999999999, math.log10(0.9999999999), "0.9999999999"),
     ],
 )
-def test_a_p_value_too_small_for_a_double_is_still_told(p: float, log10_p: float, text: str) -> None:
+def test_a_p_value_too_small_for_a_double_is_still_shown(p: float, log10_p: float, text: str) -> None:
     assert probability(p, log10_p) == text
 
 
 @given(st.floats(min_value=-1e6, max_value=-300.5))
-def test_no_p_value_is_nought_however_small(log10_p: float) -> None:
+def test_no_p_value_is_0(log10_p: float) -> None:
     written = Decimal(probability(5e-324, log10_p))
     assert written > 0
     assert float(written.log10()) == pytest.approx(log10_p, abs=1e-3)
 
 
 @given(finite)
-def test_only_nought_is_written_as_nought_and_a_sign_is_kept(value: float) -> None:
+def test_only_0_is_written_as_0_and_a_sign_is_kept(value: float) -> None:
     assert order(float(number(value)), 0.0) == order(value, 0.0)
     assert number(value) != "-0"
 
@@ -415,7 +415,7 @@ def test_two_scores_look_different_exactly_when_they_are(pair: tuple[float, floa
     assert order(first, second) == order(*pair)
 
 
-def test_scores_that_agree_to_six_digits_are_told_apart() -> None:
+def test_scores_that_agree_to_six_digits_look_different() -> None:
     assert apart(0.9386309, 0.9386311) == ("0.9386309", "0.9386311")
     assert apart(0.866, 0.82) == ("0.866", "0.82")
 
@@ -430,7 +430,7 @@ def test_what_encloses_for_certain_is_never_drawn_tighter(a: float, b: float, la
     assert order(float(above), landmark) == order(high, landmark)
 
 
-def test_an_end_beside_nought_is_not_nought() -> None:
+def test_an_end_near_0_is_not_shown_as_0() -> None:
     assert enclosing(1e-9, 0.0700000001, 0.0) == ("1e-09", "0.0700001")
     assert enclosing(-0.02, 0.0, 0.0) == ("-0.02", "0")
 

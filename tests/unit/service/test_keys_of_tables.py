@@ -221,7 +221,7 @@ NO_SCORES = {"notes": "", "remark": "NA", "question": 7, "doc": 3}
 
 @pytest.mark.parametrize("suffix", WRITERS)
 @pytest.mark.parametrize("name", NO_SCORES)
-def test_columns_without_scores_are_no_systems(name: str, suffix: str) -> None:
+def test_columns_without_scores_are_not_systems(name: str, suffix: str) -> None:
     """Nothing in any row, or a number of what was asked."""
     value = NO_SCORES[name] if suffix == "csv" or not isinstance(NO_SCORES[name], str) else None
     rows = [{"id": NAMES[n], "A": u, "B": v, name: value} for n, (u, v) in enumerate(zip(U, V, strict=True))]
@@ -320,7 +320,7 @@ def test_a_column_of_systems_by_another_name_is_offered() -> None:
     assert (status, said["p_value"]) == (200, float(P))
 
 
-def test_another_weight_is_told_in_words() -> None:
+def test_differing_weights_are_refused_in_words() -> None:
     files = {
         role: b"id,weight,acc\n" + b"".join(b"q%d,%d,%d\n" % (n, weight, one) for n, one in enumerate(own))
         for role, own, weight in (("u", U, 1), ("v", V, 2))
@@ -330,7 +330,7 @@ def test_another_weight_is_told_in_words() -> None:
     assert said["detail"].endswith('"2" here and "1" at line 2 of u (u.csv): an item has one weight.')
 
 
-def test_costs_are_no_systems_of_a_board() -> None:
+def test_costs_are_not_systems_of_a_board() -> None:
     rows = [
         {"id": NAMES[n], "A": u, "B": v, "latency_ms": 90 + n}
         for n, (u, v) in enumerate(zip(U, V, strict=True))
@@ -430,7 +430,7 @@ BESIDE_GOLD = {
 
 @pytest.mark.parametrize("route", ["files", "gate"])
 @pytest.mark.parametrize("name", BESIDE_GOLD)
-def test_gold_is_no_system_and_labels_are_no_scores_unasked(name: str, route: Kind) -> None:
+def test_gold_is_not_a_system_and_labels_are_not_scores_by_default(name: str, route: Kind) -> None:
     header, code = BESIDE_GOLD[name]
     columns = [GOLD, U, V][: header.count(",") + 1]
     table = (

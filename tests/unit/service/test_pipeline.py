@@ -174,7 +174,7 @@ def test_a_comparison_is_split_when_it_is_long_and_there_are_workers() -> None:
         assert split_of(other, prepared, len, 0.0, 0.0) is None  # type: ignore[arg-type]
 
 
-def test_what_a_part_is_refused_with_is_what_the_whole_is_refused_with() -> None:
+def test_a_part_and_the_whole_are_refused_in_the_same_way() -> None:
     asked = job()
     parsed = parse_compare(asked, json.dumps(REQUESTS["right or wrong"]).encode())
     plan = pickle.dumps(prepare_comparison(asked, parsed))
@@ -254,7 +254,7 @@ def answered(kind: Kind, body: bytes, representation: str) -> RenderedResponse:
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, *ROOTS])
-def test_what_is_prepared_gives_the_same_answer_after_a_pickle(
+def test_prepared_tests_give_the_same_answer_after_pickling(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     prepare = pipeline._prepared
@@ -384,7 +384,7 @@ def test_the_worst_flaws_still_fit() -> None:
     assert json.loads(rendered.body)["errors"]
 
 
-def test_a_bug_tells_nothing_of_what_it_saw() -> None:
+def test_a_bug_does_not_reveal_its_data() -> None:
     rendered = problems.of_bug(ValueError("secret payload"), "id-1")
     assert rendered.status == 500
     assert b"secret" not in rendered.body

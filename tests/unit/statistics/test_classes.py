@@ -249,7 +249,7 @@ def test_roots_that_tie_are_tied() -> None:
     ],
     ids=lambda spec: spec.name,
 )
-def test_what_is_linear_given_gold_is_one_sum(spec: StatisticSpec) -> None:
+def test_statistics_linear_given_gold_are_one_sum(spec: StatisticSpec) -> None:
     gold, u, v = ([0, 1, 2, 1, 0, 2, 2], [0, 1, 1, 1, 2, 2, 2], [1, 1, 2, 0, 0, 2, 0])
     assert isinstance(reduce(Predictions(gold, u, v), spec), Additive)
 
@@ -531,7 +531,7 @@ def test_large_samples_agree_with_scikit_learn() -> None:
         (predictions([[]], [[]], [[]]), {}, "/gold", "empty"),
     ],
 )
-def test_what_makes_no_test_is_refused_where_it_is_wrong(
+def test_invalid_tests_are_refused_at_their_place(
     data: Predictions, parameters: dict[str, Any], pointer: str, code: str
 ) -> None:
     with refused(code, pointer):

@@ -257,7 +257,7 @@ def test_posted_chrf_statistics_give_the_scores_of_the_texts() -> None:
         ),
     ],
 )
-def test_what_makes_no_test_is_refused_where_it_is_wrong(
+def test_invalid_tests_are_refused_at_their_place(
     data: Segments | Counts, name: str, parameters: dict[str, Any], pointer: str, code: str
 ) -> None:
     with refused(code, pointer):

@@ -179,7 +179,7 @@ def test_the_items_of_a_cluster_swap_together() -> None:
     assert problem.swap.tolist() == [[3, 2, 4, 3], [2, 1, 2, 0]]
 
 
-def test_nothing_anywhere_scores_nought() -> None:
+def test_empty_counts_score_0() -> None:
     problem = reduce(
         counts({"tp": [0, 0], "incorrect": [0, 0]}, {"tp": [0, 0], "incorrect": [0, 0]}), StatisticSpec("f1")
     )
@@ -451,9 +451,7 @@ def test_stay_and_swap_are_summed_inside_each_cluster() -> None:
         (Effects(np.array([1, 2]), np.array([1])), "x1", "/swap"),
     ],
 )
-def test_effects_that_are_no_test_are_refused_with_a_pointer(
-    data: Effects, expression: str, pointer: str
-) -> None:
+def test_invalid_effects_are_refused_with_a_pointer(data: Effects, expression: str, pointer: str) -> None:
     with refused_alone(None, pointer):
         additive(data, spec(expression))
 

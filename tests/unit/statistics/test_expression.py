@@ -392,7 +392,7 @@ def test_effects_that_make_no_test_are_refused(data: Effects, text: str, pointer
 @pytest.mark.parametrize(
     "text", ["min(1/a, 3) + b", "abs(1/a) + b", "max(log(a), 1) + b", "exp(sqrt(a)) + b", "exp(-1/a) + b"]
 )
-def test_what_may_be_undefined_has_no_bounds(text: str) -> None:
+def test_possibly_undefined_statistics_have_no_bounds(text: str) -> None:
     node = parse(text, ("a", "b"))
     found = range_of(node, [np.array([-2.0]), np.array([50.0])], [np.array([2.0]), np.array([60.0])])
     assert (found.low[0], found.high[0]) == (-np.inf, np.inf)

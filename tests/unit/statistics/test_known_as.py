@@ -468,7 +468,7 @@ def test_the_catalogue_knows_every_statistic_that_has_a_direction_of_its_own() -
     assert lower == {"ter"}
 
 
-def test_scores_are_told_by_their_metric_alone() -> None:
+def test_the_direction_of_scores_follows_their_metric() -> None:
     for name in ("mean_difference", "sign", "signed_rank", "median_difference", "quantile_difference"):
         assert of_kind("scores", StatisticSpec(name), None) is None
         assert of_kind("scores", StatisticSpec(name), "latency") is False
@@ -479,7 +479,9 @@ def test_scores_are_told_by_their_metric_alone() -> None:
     ("numerator", "denominator", "expected"),
     [("errors", "words", False), ("words", "errors", None), ("correct", "words", True), ("errors", "correct", None), ("a", "b", None)],
 )  # fmt: skip
-def test_a_ratio_is_told_by_what_it_counts(numerator: str, denominator: str, expected: bool | None) -> None:
+def test_the_direction_of_a_ratio_follows_the_names_of_counts(
+    numerator: str, denominator: str, expected: bool | None
+) -> None:
     spec = StatisticSpec("ratio", {"numerator": numerator, "denominator": denominator})
     assert of_kind("counts", spec, None) is expected
 

@@ -144,7 +144,7 @@ def test_span_recall_is_additive_because_gold_is_shared() -> None:
         (predictions([["O"]], [["O"]], [["O"]]), {"scheme": "IOE2"}, "/statistic/scheme", "unknown_scheme"),
     ],
 )
-def test_what_makes_no_test_is_refused_where_it_is_wrong(
+def test_invalid_tests_are_refused_at_their_place(
     data: Predictions, parameters: dict[str, Any], pointer: str, code: str
 ) -> None:
     with refused(code, pointer):

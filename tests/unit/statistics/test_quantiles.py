@@ -323,7 +323,7 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
         ),
     ],
 )
-def test_what_is_no_quantile_is_refused(
+def test_invalid_quantiles_are_refused(
     name: str, parameters: dict[str, Any], pointer: str, code: str
 ) -> None:
     data = Scores(column([1, 2]), column([2, 1]))

@@ -67,7 +67,7 @@ def test_ragged_samples_are_averaged_as_fractions(sides: tuple[Samples, Samples]
     assert problem.samples == (sum(map(len, u)), sum(map(len, v)))
 
 
-def test_means_that_are_equal_tie_whatever_their_samples() -> None:
+def test_equal_means_tie_with_any_samples() -> None:
     # Thirds of 1 and of three parts of it, and 0.1 + 0.2 against 0.3: no double would say so.
     u, v = repeated([[1, 0, 0], [0.1, 0.2]]), repeated([[0.7, 0.2, 0.1], [0.3, 0]])
     assert effects(additive(Scores(u, v))) == [0, 0]
@@ -191,7 +191,7 @@ def test_a_unit_holds_for_every_sample() -> None:
         (Scores(repeated([]), np.zeros(0)), {}, "/u", "empty"),
     ],
 )
-def test_what_makes_no_test_is_refused_where_it_is_wrong(
+def test_invalid_tests_are_refused_at_their_place(
     data: Scores, parameters: dict[str, Any], pointer: str, code: str
 ) -> None:
     with refused(code, pointer):
@@ -286,7 +286,7 @@ def test_without_repeated_samples_there_is_no_spread_and_nothing_changes() -> No
 
 
 @pytest.mark.parametrize("repeats", ["mean", "all", "any"])
-def test_another_number_of_samples_is_refused_whatever_they_become(repeats: str) -> None:
+def test_unequal_numbers_of_samples_are_refused_for_any_reduction(repeats: str) -> None:
     with refused_alone("unequal_repeats", "/v/1"):
         run([[1, 0], [1]], [[1, 0], [1, 1]], repeats)
 

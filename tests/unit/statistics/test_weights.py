@@ -81,7 +81,7 @@ def test_ties_are_those_of_the_weights_as_written() -> None:
     assert run_test(data, StatisticSpec("sum_difference"), Options(), Budget()).p_value == 1.0
 
 
-def test_equal_weights_are_none() -> None:
+def test_equal_weights_equal_no_weights() -> None:
     plain = run_test(Scores(np.array(U), np.array(V)), StatisticSpec("mean_difference"), Options(), Budget())
     record = weighted_test(["2/7"] * 7)
     assert (record.p_value, record.statistic) == (plain.p_value, plain.statistic)
@@ -180,7 +180,7 @@ def test_no_effect_sizes_of_weighted_items() -> None:
         ([1, [2], 3], "/1"),
     ],
 )
-def test_what_is_no_weight(given: list[Any], where: str) -> None:
+def test_invalid_weights_are_refused(given: list[Any], where: str) -> None:
     with refused(None, where):
         weights_of(given)
 
@@ -223,7 +223,7 @@ def test_some_and_several() -> None:
     assert joined_weights([(None, 3), (None, 2)]) is None
 
 
-def test_dust_in_weights_is_told() -> None:
+def test_dust_in_weights_is_reported() -> None:
     thirds = weighted_test([1 / 3, 2 / 3, 1, 1, 1, 1, 1])
     assert "float_dust" in [warning.code for warning in thirds.warnings]
     plain = weighted_test(WRITTEN)
@@ -365,7 +365,7 @@ def test_rounded_effects_are_the_slopes_times_the_vectors() -> None:
         assert 990 <= spread <= 2010
 
 
-def test_what_moves_nothing_has_no_line() -> None:
+def test_constant_statistics_have_no_linear_part() -> None:
     vectors = np.array([[1, -1], [2, -2]], dtype=np.int64)
     assert rounded_line([Fraction(1), Fraction(1)], vectors, np.array([3, 1]), 1000) is None
     assert (

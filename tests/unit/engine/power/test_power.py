@@ -254,7 +254,7 @@ def test_detectable_difference_has_the_power_and_nothing_smaller_has() -> None:
     assert PairedBinary((0.13 + less) / 2, (0.13 - less) / 2).power(1319) < 0.8
 
 
-def test_what_no_number_of_items_shows_is_out_of_reach() -> None:
+def test_effects_that_no_number_of_items_shows_are_out_of_reach() -> None:
     with pytest.raises(OutOfReachError):
         sample_size(PairedBinary(0.1, 0.1), 0.8)
     with pytest.raises(OutOfReachError):

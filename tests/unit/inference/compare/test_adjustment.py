@@ -165,7 +165,7 @@ def test_as_r_has_it() -> None:
 
 @pytest.mark.parametrize("how", BY_RANK)
 @pytest.mark.parametrize("know", ["all", "bounds"])
-def test_nothing_underflows(how: Adjust, know: str) -> None:
+def test_adjusted_logarithms_do_not_underflow(how: Adjust, know: str) -> None:
     exponents = [5_000, 4_000, 1_080, 1_074, 1_070, 1_022, 1_000, 20, 3, 0]
     p = [Fraction(3, 2**exponent) if exponent else Fraction(1) for exponent in exponents]
     truth = definitions.adjusted(p, how)
@@ -401,7 +401,7 @@ def test_by_enumeration(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("terms", [50_000, 0])
-def test_nothing_underflows_of_holm_discrete(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_holm_discrete_does_not_underflow(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exactperm.inference.compare.adjustment._FEW_TERMS", terms)
     tests = with_supports(np.random.default_rng(4), 30, deep=3_000)
     expected = truth(tests)

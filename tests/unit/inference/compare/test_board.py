@@ -269,7 +269,7 @@ def test_more_groups_than_letters() -> None:
 
 
 @pytest.mark.parametrize("how", CONTROLS)
-def test_what_a_family_controls_is_said_without_promising_too_much(how: Any) -> None:
+def test_the_guarantee_of_a_family_is_stated_correctly(how: Any) -> None:
     said = CONTROLS[how]
     assert ("positive dependence" in said) == (how in {"bh", "hochberg"})
     assert ("familywise" in said) == (how in {"bonferroni", "holm", "hochberg", "holm_discrete", "max_t"})

@@ -317,7 +317,7 @@ def _if_known(p: list[Fraction], known: list[bool], i: int) -> Fraction | None:
     return p[i] if known[i] else None
 
 
-def test_a_family_with_brackets_and_fractions_claims_nothing_it_does_not_know() -> None:
+def test_a_family_with_brackets_and_fractions_claims_only_certain_relations() -> None:
     """By brute force over where the true p-values may be."""
     rng = np.random.default_rng(9)
     seen = set()
@@ -375,7 +375,7 @@ def test_testable_and_not_significant_is_tied() -> None:
     assert relation(of_counts([(0, 1)], [(4, 0, 1)]), 0.06) == "untestable"
 
 
-def test_a_smallest_p_value_that_is_no_power_of_two() -> None:
+def test_a_smallest_p_value_that_is_not_a_power_of_two() -> None:
     three = Fraction(3, 64)
     given: dict[str, Any] = {
         "attainable": [three],

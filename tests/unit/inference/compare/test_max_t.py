@@ -294,7 +294,7 @@ def test_equal_weights_stay_under_bonferroni() -> None:
         assert pair.p_value <= pair.p_adjusted <= min(1.0, 3.0 * pair.p_value * (1.0 + 1e-9))
 
 
-def test_sampled_bounds_are_told_and_repeatable() -> None:
+def test_sampled_bounds_are_marked_and_repeatable() -> None:
     scores = (np.random.default_rng(4).random((7, 60)) < 0.5).astype(np.int64)
     boards = [compared(systems(scores), seed=seed, samples=3000)[None] for seed in (1, 1, 2)]
     kinds = {pair.p_adjusted_bounds_kind for pair in boards[0].pairs}

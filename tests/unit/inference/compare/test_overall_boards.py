@@ -195,7 +195,7 @@ def test_systems_that_a_data_set_lacks_are_left_out() -> None:
     assert board.pairs[0].p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
 
 
-def test_one_common_system_is_no_board() -> None:
+def test_one_common_system_gives_no_overall_board() -> None:
     sets = {
         "mmlu": systems_of({name: BINARY["mmlu"][name] for name in "AB"}),
         "gsm": systems_of({name: BINARY["gsm"][name] for name in "AC"}),
@@ -247,7 +247,7 @@ def test_items_that_both_have() -> None:
         )
 
 
-def test_nothing_in_common_in_one_data_set() -> None:
+def test_no_common_items_in_one_data_set() -> None:
     columns = {"A": np.array([1, 1], dtype=np.int64), "B": np.array([0], dtype=np.int64)}
     present = {"A": np.array([0, 1], dtype=np.int64), "B": np.array([2], dtype=np.int64)}
     apart = Systems("scores", columns, present=present)

@@ -216,7 +216,7 @@ def test_clusters_of_right_or_wrong_swap_as_a_whole() -> None:
     require_exact(every_pair(systems), systems, "mean_difference", {})
 
 
-def test_clusters_of_single_items_are_none() -> None:
+def test_clusters_of_single_items_equal_no_clusters() -> None:
     alone, single = systems_of(BINARY), systems_of(BINARY, SINGLES)
     assert every_pair(single).method == every_pair(alone).method == ("binomial",) * 12
     require_exact(every_pair(single), single, "mean_difference", {})
@@ -248,7 +248,7 @@ def test_the_same_null_has_the_same_key() -> None:
             assert (tests.null_key(i) == tests.null_key(j)) == (differ[i] == differ[j])
 
 
-def test_nothing_in_common_decides_nothing() -> None:
+def test_no_common_items_decide_nothing() -> None:
     halves = {"a": np.array([0, 2, 3], dtype=np.int64), "b": np.array([1, 4, 5], dtype=np.int64)}
     for values in ([1, 0, 1], [3, 0, 7], [0.1, 0.25, 1 / 3]):
         systems = Systems("scores", {name: np.array(values) for name in halves}, present=halves)

@@ -321,7 +321,7 @@ def test_columns_are_chosen_and_metrics_known() -> None:
     assert (wer.metric, wer.higher_is_better) == ("wer", False)
 
 
-def test_columns_that_are_no_systems_are_left_out() -> None:
+def test_columns_that_are_not_systems_are_left_out() -> None:
     """An index, runs, other keys, more columns of a long table, and systems that were not chosen."""
     plain = by_id(only(of_body(CSV, "A,B\n1,2\n2,1\n")))
     for table in (",A,B\n0,1,2\n1,2,1\n", "Unnamed: 0,A,B\n0,1,2\n1,2,1\n", "A,B,seed\n1,2,7\n2,1,7\n"):
