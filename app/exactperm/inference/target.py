@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from ..answers.gate import GateTerms
 from ..answers.test import (
@@ -28,6 +27,7 @@ from ..answers.test import (
     WarningRecord,
 )
 from ..engine.one_proportion import binomial_interval, convex_bound, convex_interval, upper_tail
+from ..engine.power.paired_binary import binomial_masses
 from ..engine.probability import Probability
 from ..errors import InvalidTest, choices_of
 from ..presentation.numbers import exactly
@@ -51,8 +51,6 @@ _REASONS: dict[Procedure, str] = {
     "binomial": "right-or-wrong items against a threshold: the tail of a binomial distribution",
     "convex_bound": "scores in a range against a threshold: a bound that holds for all their distributions",
 }
-# Masses of the null distribution that are shown.
-_LEAST_MASS = 1e-16
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +221,11 @@ class TargetTest:
     def _null(self) -> NullRecord:
         """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
         n, width, chance = self.values.n, self.values.width, float(self.chance)
-        law = stats.binom(n, chance)
-        first, last = int(law.ppf(_LEAST_MASS)), int(law.isf(_LEAST_MASS))
-        counts = np.arange(max(first - 1, 0), min(last + 1, n) + 1)
+        first, masses = binomial_masses(n, chance)
+        counts = np.arange(first, first + len(masses))
         low, high = (float(width * (end - self.chance)) for end in (0, 1))
         values = float(width) * (counts / n - chance)
-        found = sampled_null_record(values, law.pmf(counts), self.options.pmf)
+        found = sampled_null_record(values, masses, self.options.pmf)
         sd = float(width) * float(np.sqrt(chance * (1.0 - chance) / n))
         return NullRecord(
             0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.values.whole
