@@ -213,12 +213,8 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
 
 
 def counts(values: list[Any] | Column, *, may_hold_booleans: bool = True) -> Column:
-    """A column of counts, of numbers or of an array; raises InvalidTest, relative to the column."""
-    return whole(numbers(values, may_hold_booleans=may_hold_booleans) if isinstance(values, list) else values)
-
-
-def whole(column: Column) -> Column:
-    """Return the column unchanged; raises InvalidTest at the first number that is not a count."""
+    """A column of counts, from numbers or an array; raises InvalidTest, relative to the column, at the first that is not a count."""
+    column = numbers(values, may_hold_booleans=may_hold_booleans) if isinstance(values, list) else values
     wrong = (column < 0) | (column > MAX_COUNT)
     if column.dtype != np.int64:
         wrong |= column != np.rint(column)

@@ -541,13 +541,12 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
         return f"/files/{FILE}{inside if below and not file.wrapped else pointer}"
 
     gate = mapped(pointer_map, _parse_request, job, value, file.context)
-    metrics = []
-    for metric in gate.metrics:
-        test = read_from_file(metric.test)
-        metrics.append(
-            replace(metric, test=replace(test, pointer_map=chained(test.pointer_map, pointer_map)))
-        )
-    return replace(gate, metrics=tuple(metrics))
+    tests = [
+        replace(read_from_file(metric.test), pointer_map=chained(metric.test.pointer_map, pointer_map))
+        for metric in gate.metrics
+    ]
+    metrics = tuple(replace(metric, test=test) for metric, test in zip(gate.metrics, tests, strict=True))
+    return replace(gate, metrics=metrics)
 
 
 def _with_fields(metric: Any, fields: Fields) -> Any:

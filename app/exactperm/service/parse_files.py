@@ -82,10 +82,9 @@ def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str
     asked_s = parsed(fields.get("timeout_s", ""))
     if asked_s is not None and 0 < asked_s < math.inf and METRICS not in fields:  # which may have longer ones
         control.deadline(min(limits.max_timeout_s, asked_s))
-    options = replace(
-        ReaderOptions(max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items),
-        system_column=fields.get("system_column"),
-    )
+    options = ReaderOptions(
+        system_column=fields.get("system_column"), max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
+    )  # fmt: skip
     named = [*form.files.items(), *((stem(file.name), file) for file in form.repeated)]
     parts = [
         Source(role, part.name, part.content) for role, file in named for part in (file.parts or (file,))

@@ -182,6 +182,8 @@ def _beside(
     """The labels or covariates of both systems by name, which are in columns of one table where these are the `systems`' too."""
     option = "label_column" if options.label_column else "covariates"
     asked = roles.asked_beside(options)
+    if not asked:
+        return {}
     if systems:
         pairs = [roles.pair_beside(sides[0][0], option, text, systems) for text in asked.values()]
     else:
@@ -194,7 +196,7 @@ def _beside(
     # Covariates are no scores, which `decimals` rounds.
     own = options if options.label_column else replace(options, decimals=None)
     found = []
-    for side, (frame, places, rows) in enumerate(sides) if pairs else ():
+    for side, (frame, places, rows) in enumerate(sides):
         names = [pair[side] for pair in pairs]
         found.append(outputs_of(frame, names, places, frame.reader_of(names, own, notes), rows, gaps=True))
     return dict(zip(asked, zip(*found, strict=True), strict=True))
