@@ -9,7 +9,7 @@ from exactperm.errors import InputError, InvalidTest
 
 
 def check(error: InputError, code: str | None, pointer: str | None = None, *words: str) -> None:
-    """None says nothing of the code or of the pointer."""
+    """None accepts any code or pointer."""
     assert error.flaws, "every refusal points at something"
     flaw = error.flaws[0]
     assert code in {None, flaw.code}
@@ -22,7 +22,7 @@ def check(error: InputError, code: str | None, pointer: str | None = None, *word
 def refused(
     code: str | None, pointer: str | None = None, *words: str, error: type[InputError] = InvalidTest
 ) -> Iterator[None]:
-    """What is done inside is refused so."""
+    """Check that the block is refused with this code and pointer."""
     with pytest.raises(error) as caught:
         yield
     check(caught.value, code, pointer, *words)
@@ -32,7 +32,7 @@ def refused(
 def refused_alone(
     code: str | None, pointer: str | None = None, *words: str, error: type[InputError] = InvalidTest
 ) -> Iterator[None]:
-    """As `refused`, and with one flaw only."""
+    """Like `refused`, with only one flaw."""
     with pytest.raises(error) as caught:
         yield
     check(caught.value, code, pointer, *words)

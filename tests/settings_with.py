@@ -6,7 +6,7 @@ from exactperm.settings import Settings
 
 
 def settings_with(**values: Any) -> Settings:
-    """Settings; those that are no environment variables are overridden in a class of its own."""
+    """Settings, with those that are not environment variables overridden in a subclass."""
     chosen = type("Chosen", (Settings,), {"__module__": __name__})
     for name in values.keys() - Settings.model_fields.keys():
         assert hasattr(Settings, name), name

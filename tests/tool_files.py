@@ -58,7 +58,7 @@ READ = {
 
 @dataclass(frozen=True)
 class Tool:
-    """A file of a tool: `asked` answers the questions that are asked of it, in turn; `more` are the files beside u and v."""
+    """A file of a tool: `asked` answers its questions in turn; `more` are the files beside u and v."""
 
     file: str
     source: str
@@ -107,7 +107,7 @@ def by(name: str, rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def sample(n: int, value: float, system: str) -> dict[str, Any]:
-    """What lm-evaluation-harness and lmms-eval write of a document."""
+    """A document's record of lm-evaluation-harness and lmms-eval."""
     return {
         "doc_id": n, "doc": {"question": f"Q{n}"}, "target": "A", "arguments": {}, "resps": [[system]], "filtered_resps": [system],
         "doc_hash": f"d{n}", "exact_match": float(value),
@@ -163,7 +163,7 @@ def qrels(line: str, before: str = "") -> dict[str, tuple[str, str]]:
 
 
 def spoken(value: float) -> str:
-    """What is heard of four words, with as many errors."""
+    """A transcript of four words with this number of errors."""
     wrong = round(4 * value)
     return " ".join(["x"] * wrong + list("abcd")[wrong:])
 

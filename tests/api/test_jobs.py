@@ -202,7 +202,7 @@ def test_expired_jobs_are_gone_for_their_key_and_unknown_to_others(jobs: Jobs) -
 
 
 def test_more_streams_than_the_limit_are_refused_and_those_that_end_make_room(jobs: Jobs) -> None:
-    """Ten ask at once; the application is asked as a server asks it, since the client of these tests waits for the end."""
+    """Ten requests at once, through ASGI, since the client of these tests waits for the end."""
     job = jobs.submit()
     statuses: list[int] = []
 
@@ -368,7 +368,7 @@ def scope_of(path: str) -> dict[str, Any]:
 def test_a_thousand_jobs_wait_and_a_thousand_and_first_is_refused(
     made: Callable[..., Iterator[Jobs]],
 ) -> None:
-    """The real limit: meanwhile tests are answered, and what the process holds does not grow by the jobs."""
+    """At the real limit tests are answered meanwhile, and memory does not grow with the jobs."""
     most = Settings().jobs_key_jobs
     assert most == 1_000
     for jobs in made():

@@ -662,7 +662,7 @@ def test_numbers_of_too_many_digits_are_refused_where_they_are_many(service: Any
 @pytest.mark.parametrize("expression", ["x1 - x2", "abs(x1 - x2) + 0*x1*x2", "min(x1, x2) - max(x1, x2)"])
 @pytest.mark.parametrize("long", [0.12345678901234567, 1000000000000001.0])
 def test_equal_numbers_are_equal_beside_a_long_decimal(service: Any, long: float, expression: str) -> None:
-    """One column cannot be taken as decimals: 0.3 of the other is the same 0.3 still, and the first item changes nothing."""
+    """One column cannot be read as decimals: 0.3 in the other is still equal, and the first item does not matter."""
     body = {"stay": [[0.3, 0.3], [long, 0.5]], "statistic": {"expression": expression}}
     assert service.post("/v1/tests/effects", body).json()["p_value"] == 1.0
 
@@ -672,7 +672,7 @@ def test_equal_numbers_are_equal_beside_a_long_decimal(service: Any, long: float
 def test_the_range_of_a_long_sum_is_that_of_its_numbers(
     service: Any, swap: list[float] | None, expression: str
 ) -> None:
-    """The largest or the smallest sums cancel: what 60 bits leave of them is rounding."""
+    """The largest or the smallest sums cancel: in 60 bits only rounding is left of them."""
     stay = [1e25, -0.7, 3.0]
     body = {"stay": stay, "statistic": {"expression": expression}}
     if swap is not None:
@@ -688,7 +688,7 @@ def test_the_range_of_a_long_sum_is_that_of_its_numbers(
 
 
 def test_the_range_of_many_long_numbers_is_not_called_exact(service: Any) -> None:
-    """Of more doubles than are kept only rounded ones are left, and the range is theirs."""
+    """Beyond the number of kept doubles only rounded ones are left, and the range is theirs."""
     stay = [1e25, *(np.random.default_rng(1).random(10_500)).tolist()]
     body = {"stay": stay, "swap": [0.0] * len(stay), "statistic": {"expression": "x1"}, "samples": 1000}
     answer = service.post("/v1/tests/effects", body).json()

@@ -323,7 +323,7 @@ def test_many_items_of_a_fine_pilot_are_rounded_and_say_so(service: Any) -> None
 
 
 def test_beside_an_enormous_difference_the_others_still_decide(service: Any) -> None:
-    """Rounded by the sum's deviation they would be nothing, and no outcome significant."""
+    """Rounded by the sum's deviation they would be 0, and no outcome significant."""
     rng = np.random.default_rng(1)
     u = [float(x) for x in rng.integers(1, 10**9, 300)] + [1e15]
     answer = asked(service, pilot(u, solve="effect"))

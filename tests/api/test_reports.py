@@ -329,7 +329,7 @@ def test_unknown_scores_have_no_direction(service: Any) -> None:
 
 
 def labels(control: bool) -> dict[str, Any]:
-    """Macro F1 of three classes, which has a linear part; or scores, whose samples need none."""
+    """Macro F1 of three classes, which has a linear part, or scores, whose samples need no control."""
     draw = random.Random(7)
     gold = [draw.randrange(3) for _ in range(60)]
     u, v = ([g if draw.random() < skill else draw.randrange(3) for g in gold] for skill in (0.8, 0.6))

@@ -274,7 +274,7 @@ def test_every_report_of_a_gate_that_is_asked_again_says_its_verdict(
 
 
 def test_ties_do_not_undo_evidence_of_earlier_batches(service: Any) -> None:
-    """An earlier batch nearly showed a regression; no outcome of items that tie could show it, so that nothing is decided."""
+    """An earlier batch nearly showed a regression; tied items cannot show it, so the gate stays undecided."""
     alone = decided(service, U, U, sequential={**ANYTIME, "planned_n": 12})
     assert alone.json()["verdict"] == "pass"
     said = decided(service, U, U, sequential={**ANYTIME, "planned_n": 12, "prior_log_e": math.log(19)})

@@ -23,7 +23,7 @@ def scores(task: str, system: int) -> list[float]:
 
 
 def parts(**missing: str) -> Parts:
-    """Files of two systems whose ids repeat from task to task and whose names hold dates."""
+    """Files of two systems with ids that repeat between tasks and names with dates."""
     dates = {"u": "2026-05-17T13-25-31.291152", "v": "2026-05-18T01-02-03.000001"}
     return [
         (role, (f"samples_mmlu_{task}_{dates[role]}.csv", rows(scores(task, system))))

@@ -93,7 +93,7 @@ def test_other_scores_have_a_bound_for_all_laws_in_their_range(service: Any) -> 
 
 
 def test_a_bound_that_leaves_alpha_open_decides_nothing(service: Any) -> None:
-    """Between what the exact p-value is at least, a binomial tail, and the bound."""
+    """A p-value between a binomial tail, its lower bound, and the upper bound."""
     given: dict[str, Any] = {"range": [0, 1]}
     verdicts = [
         ask(service, SCORES, "not_below", threshold=threshold, **given).json()["verdict"]

@@ -46,13 +46,13 @@ def run(*arguments: object, cwd: Path = ROOT, **more: str) -> subprocess.Complet
 
 
 def launcher() -> str:
-    """What .ci/venv writes, as it stands there."""
+    """The launcher in .ci/venv."""
     text = (ROOT / ".ci" / "venv").read_text(encoding="utf-8")
     return text.partition("<<'LAUNCHER'\n")[2].partition("\nLAUNCHER\n")[0] + "\n"
 
 
 def test_the_launcher_works_from_a_folder_that_holds_modules_of_the_same_names(tmp_path: Path) -> None:
-    """.venv/bin/exactperm, made of what .ci/venv writes, through a link, among modules that are not ours."""
+    """.venv/bin/exactperm as .ci/venv writes it, through a link, in a folder with other modules."""
     folder = tmp_path / "root" / ".venv" / "bin"
     folder.mkdir(parents=True)
     (folder / "exactperm").write_text(launcher())
@@ -77,7 +77,7 @@ def test_the_launcher_works_from_a_folder_that_holds_modules_of_the_same_names(t
 
 
 def same(content: bytes) -> Any:
-    """An answer without what differs each time."""
+    """An answer without members that differ each time."""
     return {name: value for name, value in json.loads(content).items() if name != "runtime"}
 
 

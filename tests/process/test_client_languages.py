@@ -29,7 +29,7 @@ jsonlite::write_json(list(tests = found, boards = boards), "answers.json", auto_
 
 
 class R:
-    """R with the package installed into a library of its own, and a server that it asks."""
+    """R with the package in a separate library, and a server."""
 
     def __init__(self, path: str, folder: Path, server: JobServer) -> None:
         self.path, self.folder, self.server = path, folder, server
@@ -133,7 +133,7 @@ class Scripted(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_: object) -> None:
-        """Nothing: pytest's output is for failures."""
+        """Ignore output: pytest's output is for failures."""
 
 
 def refusal(kind: str, status: int, **headers: str) -> tuple[int, dict[str, str], str]:

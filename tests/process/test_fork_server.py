@@ -34,7 +34,7 @@ pytestmark = NEEDS_PROC
 
 
 def fork_servers(parent: int) -> set[int]:
-    """The living fork servers of a process; one is named only once it has imported what it needs."""
+    """The living fork servers of a process; one gets its name only after its imports."""
     return {
         int(entry.name)
         for entry in PROC.iterdir()

@@ -42,7 +42,7 @@ def events(server: JobServer, job: str, last: int | None = None) -> Iterator[tup
 
 
 def test_a_stream_goes_on_at_another_replica(tmp_path: Path) -> None:
-    """The service that accepted the job is killed while it is followed there: the other one goes on, and repeats nothing."""
+    """The service that accepted the job is killed while its stream is read: the other continues without repetition."""
     with (
         serving(tmp_path, 1, job_chunk_seconds=1e-4) as second,
         serving(tmp_path, 0, jobs_embedded_worker=False) as first,
@@ -63,7 +63,7 @@ def test_a_stream_goes_on_at_another_replica(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_stood_still_comes_back_and_changes_nothing(tmp_path: Path) -> None:
-    """Like one whose network was cut: another takes over, and what it then says is not counted."""
+    """As if its network was cut: another worker takes over, and late results are not counted."""
     settings = {f"EXACTPERM_{name.upper()}": str(value) for name, value in QUICK.items()}
     log = tmp_path / "worker.log"
     with serving(tmp_path, job_chunk_seconds=1e-4) as server, log.open("wb") as output:

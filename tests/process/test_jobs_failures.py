@@ -66,7 +66,7 @@ def _moved(server: JobServer, folder: Path) -> None:
 
 
 def test_a_file_that_is_deleted_takes_no_jobs_until_it_is_back(tmp_path: Path) -> None:
-    """An open file takes rows when its name is gone: a job would be accepted into nothing."""
+    """An open file takes rows after its name is gone, so an accepted job would be lost."""
     (away := tmp_path / "away").mkdir()
     body = {"kind": "scores", "request": SMALL}
     with serving(tmp_path) as server:
@@ -138,7 +138,7 @@ def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, who
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_results_beyond_their_limit_fail_their_job_only(tmp_path: Path, *, listed: bool) -> None:
-    """A list whose answers add up, and a single answer."""
+    """A list with many answers, and a single large answer."""
     one = {
         "stay": [k % 997 + 1 for k in range(300)],
         "pmf": "full",
@@ -224,7 +224,7 @@ AS_OTHERS = [
 
 
 def obeying_modes(file: Path) -> list[str]:
-    """What to start a program with so that modes of files count for it; skips the test where nothing does."""
+    """A prefix that starts a program so that file modes apply to it; skips the test if there is none."""
     file.touch(mode=0o400)
     nothing = [sys.executable, "-c", ""]
     append = [sys.executable, "-c", "import sys; open(sys.argv[1], 'a')", str(file)]
@@ -289,7 +289,7 @@ OUT_OF_MEMORY = "/docs/problems#out-of-memory"
 
 
 def drawn(seed: int) -> list[int]:
-    """Effects whose sum takes some fifty million values: method dp holds arrays of doubles of them for seconds."""
+    """Effects whose sum takes about fifty million values, for which method dp holds arrays of doubles for seconds."""
     numbers = random.Random(seed)
     return [numbers.randrange(-WIDEST, WIDEST) for _ in range(ITEMS)]
 

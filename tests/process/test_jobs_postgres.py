@@ -30,7 +30,7 @@ pytestmark = [
 
 
 class Postgres:
-    """A server in a folder of its own, as a user without rights: it refuses to run as root."""
+    """A server in a separate folder, as an unprivileged user: PostgreSQL refuses to run as root."""
 
     def __init__(self, folder: Path) -> None:
         assert POSTGRES is not None, "PostgreSQL is not installed: .ci/servers does that"

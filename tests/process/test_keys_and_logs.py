@@ -140,7 +140,7 @@ def test_no_line_for_requests_when_none_is_wanted(start: Start) -> None:
 
 
 def of_a_failing_worker(**settings: object) -> str:
-    """The log of a service in whose worker something fails that nobody foresaw; SECRET is in the exception."""
+    """The log of a service with an unexpected failure in a worker; SECRET is in the exception."""
     script = f"""
 import asyncio
 from exactperm.main import create_app
@@ -170,7 +170,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_a_worker_logs_as_the_web_process_does(form: Literal["json", "console"]) -> None:
-    """What nobody foresaw is logged in a worker, on the same stream, in the same form, with its stack and no values."""
+    """An unexpected failure in a worker is logged on the same stream, in the same form, with its stack and no values."""
     log = of_a_failing_worker(log_format=form)
     (line,) = (line for line in log.splitlines() if "unexpected" in line)
     assert "ValueError" in line
@@ -219,7 +219,7 @@ TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """An OTLP collector that keeps what it is sent."""
+    """An OTLP collector that records its input."""
     kept: list[tuple[str, bytes]] = []
 
     class Collector(BaseHTTPRequestHandler):

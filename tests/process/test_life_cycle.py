@@ -32,7 +32,7 @@ def get(client: httpx.Client, path: str) -> int:
 
 
 def sending(server: Server, body: Any) -> socket.socket:
-    """A connection on which a request has been sent and nothing is read."""
+    """A connection that has sent a request and does not read."""
     content = json.dumps(body).encode()
     head = f"POST /v1/tests/effects HTTP/1.1\r\nhost: x:{server.port}\r\ncontent-type: application/json\r\n"
     connection = socket.create_connection(("127.0.0.1", server.port))

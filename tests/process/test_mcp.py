@@ -34,7 +34,7 @@ def environment(**settings: Any) -> dict[str, str]:
 
 @asynccontextmanager
 async def session(root: Path, log: Path, mode: str = "auto", **settings: Any) -> AsyncIterator[Client]:
-    """A client whose server reads below `root` and writes its standard error to `log`."""
+    """A client whose server reads below `root` and writes standard error to `log`."""
     parameters = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], str(root)], env=environment(**settings)
     )
@@ -46,7 +46,7 @@ async def session(root: Path, log: Path, mode: str = "auto", **settings: Any) ->
 def run(
     body: Callable[[Client], Awaitable[None]], root: Path, log: Path, mode: str = "auto", **settings: Any
 ) -> None:
-    """What `body` does in a session; nothing unexpected is on standard error after it."""
+    """Run `body` in a session, and check standard error afterwards."""
 
     async def main() -> None:
         with anyio.fail_after(PATIENCE_S):

@@ -31,7 +31,7 @@ TOKEN = "a-token"
 
 
 def checkout(folder: Path) -> Path:
-    """A checkout as the runner has it, with an environment that sees the libraries of the tests: nothing is downloaded."""
+    """A checkout as on the runner, with an environment that sees the libraries of the tests, without downloads."""
     for name in (".ci", "requirements"):
         shutil.copytree(ROOT / name, folder / name)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
@@ -59,7 +59,7 @@ def bash(script: str, folder: Path, **variables: str) -> subprocess.CompletedPro
 
 
 def given(text: str, inputs: dict[str, str]) -> str:
-    """`${{ inputs.x }}` and the token, which is all that the action asks for."""
+    """Expand `${{ inputs.x }}` and the token, the only expressions of the action."""
 
     def value(found: re.Match[str]) -> str:
         return TOKEN if found[1] == "github.token" else inputs[found[1].removeprefix("inputs.")]
@@ -78,7 +78,7 @@ class Ran:
 
 
 def run_action(checkout_: Path, folder: Path, event: Any, api: str, **inputs: str) -> Ran:
-    """The steps of action.yml, one after the other, until one fails; what is installed is not installed again."""
+    """Run the steps of action.yml until one fails; skip the installation if already done."""
     files = {name: folder / f"{name}.file" for name in ("summary", "output", "event")}
     files["event"].write_text(json.dumps(event), encoding="utf-8")
     for name in ("summary", "output"):
@@ -154,7 +154,7 @@ class Comments:
 
 
 def serving(comments: Comments) -> ThreadingHTTPServer:
-    """A server of its own thread; to be shut down."""
+    """A server in a thread, which the caller shuts down."""
 
     def answer(asked: BaseHTTPRequestHandler) -> None:
         body = asked.rfile.read(int(asked.headers["content-length"] or 0))
@@ -179,7 +179,7 @@ HOSTILE = "x'\"`touch pwned`$(touch pwned)\n::set-output name=verdict::pass\n<!-
 
 
 def event(head: Any = OWN) -> dict[str, Any]:
-    """What a runner writes down of a pull request, as far as it is read."""
+    """The event of a pull request, as far as it is read."""
     return {"pull_request": {"number": 12, "head": {"repo": head}, "base": {"repo": OWN}}}
 
 

@@ -65,7 +65,7 @@ def at(server: Server) -> str:
 
 
 def answered(server: Server) -> int:
-    """How many tests it has answered, as its log says."""
+    """The number of tests it has answered, by its log."""
     return server.log.read_text().count('"route":"/v1/tests/effects"')
 
 

@@ -51,7 +51,7 @@ def both(server: Server) -> bool:
 
 
 def count(server: Server, sample: str, **labels: str) -> float:
-    """The sum of the samples with this name and these labels, as any process tells it."""
+    """The sum of the samples with this name and these labels, from any process."""
     text = httpx.get(f"{server.url}/metrics", timeout=PATIENCE_S).text
     found = [one for family in families(text) for one in family.samples if one.name == sample]
     return sum(one.value for one in found if labels.items() <= one.labels.items())
@@ -64,7 +64,7 @@ def requests(server: Server) -> list[dict[str, Any]]:
 
 @contextmanager
 def load(server: Server, clients: int = 6) -> Iterator[tuple[list[int], list[str]]]:
-    """Clients with a new connection for each request: the statuses, and what broke."""
+    """Clients with a new connection for each request: the statuses and failures."""
     statuses: list[int] = []
     broken: list[str] = []
     over = threading.Event()

@@ -78,7 +78,7 @@ with Client(sys.argv[1]) as client:
 
 @dataclass(frozen=True)
 class Installed:
-    """The environment, and a folder in which nothing of the repository is."""
+    """The environment, and a folder without the repository."""
 
     wheel: Path
     binaries: Path
@@ -217,7 +217,7 @@ def test_the_functions_and_the_notebook(installed: Installed) -> None:
 
 
 def test_the_server_and_the_client(installed: Installed, tmp_path: Path) -> None:
-    """Its workers import it under its own name, too. Spans cannot be sent without the extra otel: the log says so."""
+    """Its workers also import it by name. Without the extra otel, spans cannot be sent, which the log reports."""
     log = tmp_path / "log"
     telemetry = {"EXACTPERM_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with server(installed, log, *EXTRAS["otel"].modules, **telemetry) as url:

@@ -15,7 +15,7 @@ class Answer(NamedTuple):
     body: bytes
 
     def problem(self, status: int) -> dict[str, Any]:
-        """The problem it is, after checking that it is one, with what every response must have."""
+        """The problem of the response, after checking it and the common headers."""
         assert self.status == status, (self.status, self.body[:300])
         assert self.headers["content-type"] == "application/problem+json"
         assert self.headers["x-content-type-options"] == "nosniff"
@@ -59,7 +59,7 @@ def more(client: socket.socket) -> bytes:
 
 
 def closed(client: socket.socket) -> bool:
-    """Wait until the server has closed; whatever it still sends is thrown away."""
+    """Wait until the server has closed the connection, and discard further data."""
     try:
         while client.recv(65_536):
             pass

@@ -212,7 +212,7 @@ except ValidationError as error:
 
 
 def run(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
-    """What a process of its own prints, with the copy as its code."""
+    """The output of a separate process with the copy as its code."""
     done = subprocess.run(
         [sys.executable, "-B", *arguments],
         cwd=folder,

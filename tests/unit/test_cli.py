@@ -404,7 +404,7 @@ COMMANDS_OF_CLI_STORE = [
 
 
 class Keeping(InProcess):
-    """A server that says that it keeps what is to be kept, as the service does (tests/api/test_store.py)."""
+    """A fake server that stores answers, as the service does (tests/api/test_store.py)."""
 
     def __init__(self, *, tells: bool) -> None:
         super().__init__(Settings())

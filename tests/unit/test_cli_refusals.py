@@ -359,7 +359,7 @@ OPTIONS = {
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Every text of the rooms that refuse data, with its place; what is filled in is x, or a mark as `marked` makes it."""
+    """Every text of the packages that refuse data, with its place; placeholders are x, or a mark as by `marked`."""
     for room in ("inputs", "service", "statistics", "inference"):
         for path in sorted((APP / room).rglob("*.py")):
             nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))

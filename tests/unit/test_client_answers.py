@@ -94,7 +94,7 @@ def test_every_representation_of_the_service_can_be_had(client: Client, name: An
 
 
 def as_json(value: Any, like: Any) -> Any:
-    """An answer as the JSON it came from; what `like` does not have was a default."""
+    """An answer as its JSON; members that `like` lacks are defaults."""
     if dataclasses.is_dataclass(value):
         members = {
             part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.name != "raw"

@@ -467,7 +467,7 @@ KEPT: dict[str, Callable[[AsyncClient, bool], Any]] = {
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One session of a server that keeps answers: each kind with and without `store`, and what its permalink gives."""
+    """One session of a server that stores answers: each kind with and without `store`, and the content of its permalink."""
     file = tmp_path_factory.mktemp("kept") / "jobs.sqlite"
     app = create_app(Settings(workers=1, jobs_url=f"sqlite:///{file}"))
 
@@ -537,7 +537,7 @@ def test_a_server_that_keeps_nothing_says_so() -> None:
 
 @pytest.fixture
 def answered() -> Iterator[Callable[..., Client]]:
-    """A client of a server that answers everything with one answer and these headers; `asked` are the URLs."""
+    """A client of a server with one answer and these headers for all requests; `asked` are the URLs."""
     made: list[Client] = []
     from exactperm import test
 

@@ -294,7 +294,7 @@ class Stream:
 
 
 class LazyFrame:
-    """A query of polars: what it would hold is not known before it is run."""
+    """A polars query, whose content is unknown before it runs."""
 
     def collect(self) -> Any:
         raise AssertionError
@@ -463,7 +463,7 @@ def test_single_precision_is_read_as_the_decimals_that_it_prints() -> None:
 
 @pytest.mark.parametrize("form", ["list", "frame", "by id"])
 def test_decimals_with_more_digits_than_a_double_keeps_are_refused(form: str) -> None:
-    """As doubles the sum of these would be 0, and p 5/8 where it is 1/2."""
+    """As doubles the sum of these would be 0, and p 5/8 instead of 1/2."""
     u = [Decimal("0.20000000000000000001"), Decimal("-0.1"), Decimal("-0.1")]
     forms: dict[str, Any] = {
         "list": (u, [0, 0, 0]),

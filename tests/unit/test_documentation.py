@@ -59,7 +59,7 @@ def test_every_format_is_in_the_table_of_formats() -> None:
 
 
 def routes(routed: Any) -> list[tuple[str, str]]:
-    """Every method and path there is, mounted ones as GET, without what HEAD repeats."""
+    """Every method and path, mounted ones as GET, without HEAD."""
     pairs = []
     for route in routed:
         if hasattr(route, "path"):

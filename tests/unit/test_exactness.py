@@ -42,7 +42,7 @@ CALLED = {
 
 
 def table() -> list[tuple[str, str, str]]:
-    """What the README claims: the words of a row, a statistic, and of which data."""
+    """Claims of the README: the words of a row, a statistic, and its data."""
     claims = []
     for words, cell in re.findall(
         r"^\| (\w.*?) \| (.*`.*) \|$", section("README.md", "How exact?"), re.MULTILINE

@@ -245,7 +245,7 @@ HOSTILE = ["<script>alert(1)</script>", '"&', "日本\x1b[31m", "=1+1", "x" * 19
 
 
 def told(result: CompareResult) -> dict[str, Any]:
-    """What an answer says, without its id, which knows the items' ids, and the clock."""
+    """An answer without its id, which depends on the items' ids, and without times."""
     unlike = {"id", "signature", "runtime", "reading", "warnings"}
     return {name: value for name, value in result.raw.items() if name not in unlike}
 

@@ -67,7 +67,7 @@ def test_the_bytes_of_one_call_are_counted_together(root: Path) -> None:
 
 
 def test_a_file_without_a_size_is_counted_by_what_it_gives() -> None:
-    """Those of /proc say that they have none."""
+    """Files of /proc report no size."""
     assert (Path("/proc/self") / "status").stat().st_size == 0
     with pytest.raises(BodyTooLarge):
         Folder(Path("/proc"), 100).read(f"{os.getpid()}/status", "/u")

@@ -43,7 +43,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def page(result: Any) -> ET.Element:
-    """Its HTML; well-formed, so that nothing in it was left unescaped."""
+    """Its HTML, which must be well-formed, so that everything is escaped."""
     return ET.fromstring(result._repr_html_())
 
 

@@ -52,7 +52,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """What remains when files that import nothing, or nothing that remains, are taken away again and again."""
+    """The remaining files after repeatedly removing those without imports of remaining files."""
     left = {name: set(targets) & set(graph) for name, targets in graph.items()}
     while free := [name for name, targets in left.items() if not targets]:
         for name in free:
@@ -138,7 +138,7 @@ def test_make_serve_installs_what_the_readme_says() -> None:
 
 @pytest.mark.slow
 def test_no_more_of_scipy_is_used_than_the_image_keeps() -> None:
-    """The Dockerfile deletes the rest: another import would break the image and nothing else."""
+    """The Dockerfile deletes the rest: another import would only break the image."""
     kept = set(re.findall(r"! -name (\w+)", (ROOT / "Dockerfile").read_text(encoding="utf-8")))
     for path in (ROOT / "app" / "exactperm").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -179,7 +179,7 @@ def test_every_module_is_imported_that_the_image_has_libraries_for(absent: set[s
 
 
 def test_a_library_that_should_be_there_is_missed() -> None:
-    """One that was deleted from the image with what nothing needs."""
+    """A module that the image deletes as unused."""
     code = WITHOUT.format(absent={"httpx"})
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
@@ -193,7 +193,7 @@ GUIDE = ROOT / "docs" / "formats.md"
 
 
 def installed(folder: Path, *, entry: str = "acme_exactperm:SHAPE", name: str = "acme") -> dict[str, str]:
-    """The environment of a process that has the guide's package: its module, and what an installer writes of it."""
+    """The environment of a process with the guide's package: its module, and its installed metadata."""
     (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     code = code.replace('Shape("acme"', f'Shape("{name}"')
     (folder / "acme_exactperm.py").write_text(code)

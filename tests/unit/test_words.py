@@ -161,7 +161,7 @@ QUESTIONS: dict[str, tuple[str, Files, str, Choice]] = {
 
 
 class Asked:
-    """A question at one entrance: what it says, and the same with a choice."""
+    """A question at one entrance: its text, and the request with a choice."""
 
     def __init__(self, kind: str, texts: Files, folder: Path) -> None:
         self.kind = kind
@@ -204,13 +204,13 @@ class Asked:
         gate(gate_of(files_of(**self.paths, **given), **terms))
 
     def typed(self, *more: str, spelling: str = "") -> str:
-        """What the command line says on standard error; empty for an answer."""
+        """The standard error of the command line; empty for an answer."""
         arguments = [self.kind, *map(str, self.paths.values()), *more, "-f", "json"]
         result = run(*arguments, *(["--spelling", spelling] if spelling else []))
         return result.stderr if result.exit_code == 2 else ""
 
     def assistant(self, options: Choice) -> str:
-        """What a tool of MCP says; empty for an answer."""
+        """The error text of an MCP tool; empty for an answer."""
         from exactperm.mcp_server.server import answer
 
         folder = next(iter(self.paths.values())).parent

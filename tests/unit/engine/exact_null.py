@@ -142,7 +142,7 @@ def log10(truth: Fraction) -> float:
 
 
 def check(result: Probability, truth: Fraction, *, within: float) -> None:
-    """The promises of one exact answer: close to the truth, and closer than its certificate says."""
+    """Check one exact answer: close to the truth, and within its certificate."""
     assert math.isfinite(result.relative_error_bound)
     assert math.isfinite(result.log_p)
     off = miss(result, truth)

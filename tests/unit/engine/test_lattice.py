@@ -433,7 +433,7 @@ def test_both_ways_of_counting_are_exact(monkeypatch: pytest.MonkeyPatch, way: s
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("off", [0, 3])
 def test_brackets_hold_for_all_effects_so_near(seed: int, off: int) -> None:
-    """`off`: what each effect was moved by before it came to the engine."""
+    """`off`: the shift of each effect before it reached the engine."""
     case = drawn(seed)
     rng = random.Random(seed)
     stay, swap = (

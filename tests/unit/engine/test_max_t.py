@@ -17,7 +17,7 @@ from exactperm.engine.plan import Budget
 
 
 def alone(base: Any) -> Any:
-    """Each column is a sum of its own."""
+    """Each column is a separate sum."""
     base = np.array(base, dtype=np.int64)
     return signed_sums(base, np.arange(base.shape[1]), np.full(base.shape[1], -1))
 

@@ -199,7 +199,7 @@ def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fi
 def test_an_exact_method_comes_before_a_bracket_and_a_bracket_before_sampling(
     allowed: int, method: str | None
 ) -> None:
-    """By kind and then by time, whatever order they come in and whatever the inexact ones cost."""
+    """Sorted by kind and then by time, in any input order and with any cost of the inexact ones."""
     candidates = (made("monte_carlo", 5), made("bounds", 10), Cost("dp", 20, 1, 2.0), Cost("fft", 30, 1, 0.5))
     budget = Budget(allowed, 1)
     if method is None:
@@ -401,7 +401,7 @@ def transformed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_ring_takes_no_more_transforms_than_some_times_the_plan(
     transformed: list[float], items: int, far: float
 ) -> None:
-    """The grid proved nothing after 1.2 to 1.8 s where 0.2 were planned."""
+    """The grid failed to prove an answer after 1.2 to 1.8 s, with 0.2 s planned."""
     form, extreme = ring(items, far)
     small.small_probability(form, extreme, -39.0)
     assert sum(transformed) <= 3.0 * max(deep_price(form).transforms, FLOOR_NS)

@@ -215,7 +215,7 @@ def test_the_tail_of_the_control_has_the_probability_that_its_samples_show(
 
 
 def test_any_control_gives_an_interval_that_holds() -> None:
-    """Effects that have nothing to do with the statistic: wider, not wrong."""
+    """Effects unrelated to the statistic: intervals are wider, not wrong."""
     form = drawn(11, 2)
     truth = methods.exact_probability("enumeration", form, lambda sums: far(form, sums)).p
     draw = np.random.default_rng(4)

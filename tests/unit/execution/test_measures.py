@@ -74,7 +74,7 @@ def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() 
 def test_most_clients_that_obey_retry_after_are_accepted(
     clients: int, seconds: float, newcomers_s: float
 ) -> None:
-    """A simulation: all ask at once, two processes serve, eight may wait, and now and then somebody new asks."""
+    """A simulation: all clients request at once, two processes serve, eight may wait, and new clients arrive now and then."""
     scheduler, throughput = (
         Scheduler(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)),
         Throughput(0.5),
@@ -222,7 +222,7 @@ LONG_S = 1000.0
 
 
 class Work:
-    """A computation that ends when told to, and counts."""
+    """A computation that ends on demand, and counts its runs."""
 
     def __init__(self) -> None:
         self.begun = 0

@@ -266,7 +266,7 @@ LOOK_S = 0.2  # the supervisor looks ten times a second
 
 
 class Time(selectors.DefaultSelector):
-    """A selector that nothing comes to: the time until the next timer passes at once."""
+    """A selector without events: the time until the next timer passes at once."""
 
     now = 1000.0
 
@@ -289,7 +289,7 @@ class Loop(asyncio.SelectorEventLoop):
 
 @dataclass(frozen=True)
 class Kind:
-    """A call: seconds until it is read, seconds after that, and what is known of it and when."""
+    """A call: seconds until it is read, seconds after that, and its predictions with their times."""
 
     reads_s: float
     runs_s: float

@@ -24,7 +24,7 @@ def metric(
     codes: Sequence[int] | None = None,
     **given: Any,
 ) -> Metric:
-    """A metric of scores; what is no term of the gate is an option of the test."""
+    """A metric of scores; options that are not terms of the gate belong to the test."""
     pairing = Pairing() if codes is None else clusters(codes)
     return of_data(Scores(column(u), column(v), pairing), statistic, name=name, **given)
 

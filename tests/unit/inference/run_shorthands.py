@@ -19,7 +19,7 @@ NO_PICTURE = Options(pmf="none")
 
 
 def column(values: Numbers) -> Column:
-    """As the inputs make it: int64 where every number is an integer, else float64."""
+    """Convert as the inputs do: int64 if every number is an integer, else float64."""
     if all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
     return np.array(values, dtype=np.float64)

@@ -551,7 +551,7 @@ def test_a_bracket_that_was_asked_for_holds_the_exact_p_value(spec: StatisticSpe
 
 @pytest.mark.pack
 def test_small_sets_are_sampled_as_before() -> None:
-    """A bracket that says next to nothing takes nobody's place, but may be asked for."""
+    """An uninformative bracket replaces no other method, but can be requested."""
     data, spec = pack(40, 0.3, seed=4), StatisticSpec("bleu")
     assert prepare(data, spec, Options(), Budget()).test.plan.chosen.method == "monte_carlo"
     assert asked_of_midpoint_brackets(data, spec).method.name == "monte_carlo"

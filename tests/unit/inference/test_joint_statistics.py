@@ -291,7 +291,7 @@ SCORES: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def score_of_rank_correlations(name: str, system: Any, gold: Any) -> float:
-    """SciPy's value; 0 where it has none, as all scores tie."""
+    """SciPy's value; 0 if it has none because all scores tie."""
     return _score(name, tuple(np.asarray(system).tolist()), tuple(np.asarray(gold).tolist()))
 
 

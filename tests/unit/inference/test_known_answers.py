@@ -493,7 +493,7 @@ def added(values: list[float]) -> float:
 
 
 def float_p(tenths: list[int], *, one_sided: bool) -> Fraction:
-    """What adding doubles one by one and comparing with >= gives."""
+    """The result of adding doubles one by one and comparing with >=."""
     values = [t / 10 for t in tenths]
     observed = added(values)
     inside = 0

@@ -61,7 +61,7 @@ def refuses_alone(
     *words: str,
     **options: Any,
 ) -> None:
-    """As `refuses`, and with one flaw only."""
+    """Like `refuses`, with only one flaw."""
     error = refusal(format_, files, **options)
     check(error, code, pointer, *words)
     assert len(error.flaws) == 1

@@ -216,7 +216,7 @@ ODD_TABLES = [
 def test_quick_and_careful_readers_agree(
     separator: str, on_missing: str, decimals: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is odd about a table: the same items, notes and refusals, at the same places."""
+    """Odd tables give the same items, notes and refusals, at the same places."""
 
     def read(text: str) -> object:
         options = {"on_missing": on_missing} | ({} if decimals is None else {"decimals": decimals})
@@ -237,7 +237,7 @@ def test_quick_and_careful_readers_agree(
 
 
 def test_the_usual_table_is_read_quickly() -> None:
-    """What the readers of the test above would otherwise both leave to the careful one."""
+    """Tables that both readers of the test above would leave to the careful one."""
     usual = Source("file", "", (HEAD + "1,0.5,2\r\n0,1e3,-3\r\n").encode())
     columns_: Any = frame._plain(usual, ReaderOptions())
     columns_of = {name: columns_.column(name) for name in columns_.names}

@@ -208,7 +208,7 @@ def test_lists_of_right_and_wrong_are_a_share_of_all_instructions() -> None:
 
 
 def test_a_log_that_lists_no_metrics_has_those_of_its_numbers() -> None:
-    """As older versions of the harness wrote them: what is logged of a document is no metric."""
+    """Logs of older versions of the harness: members of a document are not metrics."""
 
     def log(*names: str) -> str:
         logged = {

@@ -27,7 +27,7 @@ def predictions(reading: Reading) -> Predictions:
 
 
 def tags(path: Path, column: int) -> list[list[str]]:
-    """One column, by splitting at tabs or blanks and empty lines and nothing else."""
+    """One column, by splitting only at tabs or blanks and empty lines."""
     text = path.read_text().replace("\r\n", "\n")
     sentences = [block for block in text.split("\n\n") if block.strip()]
     lines = [

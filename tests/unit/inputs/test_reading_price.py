@@ -80,7 +80,7 @@ LONG = {
 
 @pytest.fixture
 def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever decodes rows, members, arrays or lines fails the test."""
+    """Fail the test if rows, members, arrays or lines are decoded."""
 
     def read(*_: Any, **__: Any) -> Any:
         pytest.fail("something was read")
@@ -145,7 +145,7 @@ def test_rows_of_several_systems_are_not_items() -> None:
 def test_what_repeats_itself_is_measured_before_it_becomes_text(
     column: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dictionary has each text once, and lists of zeros are a few bytes, whatever the rows add up to."""
+    """A dictionary has each text once, and lists of zeros are a few bytes for any total of the rows."""
     content = parquet_of(u=column, v=[1] * 900)
     assert len(content) < 5_000
     for name in ("written", "to_json"):
@@ -397,7 +397,7 @@ def test_prices_grow_with_what_is_declared(rows: int) -> None:
 
 
 class Heard:
-    """A control that remembers, and what was read meanwhile."""
+    """A control that records, and the data read meanwhile."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, float]] = []

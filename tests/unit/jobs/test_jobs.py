@@ -151,7 +151,7 @@ def test_stored_bytes_of_a_key_are_limited(store: Store, clock: list[float]) -> 
 
 
 def test_a_key_is_free_again_when_its_job_has_expired(store: Store, clock: list[float]) -> None:
-    """Not only when it was purged: until then a submission was told to send itself again, and again."""
+    """A job is gone as soon as it expires: until the purge, submissions were asked to retry again and again."""
     job = submitted(store, key="k")
     assert store.succeed(job, ANSWER)
     clock[0] += 61
@@ -182,7 +182,7 @@ def test_more_than_one_purge_takes_are_forgotten_in_turn(
 def test_no_row_goes_before_what_is_kept_of_it(
     store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service that was off for long has much to forget: nothing stays behind without its job."""
+    """After a long downtime many jobs have expired: no row is left without its job."""
     monkeypatch.setattr(module, "AT_A_TIME", 2)
     jobs = [submitted(store) for _ in range(5)]
     for job in jobs:
@@ -237,7 +237,7 @@ def test_a_database_that_cannot_be_is_one_sentence_at_the_start(url: str, why: s
 
 
 def test_tables_are_created_by_several_at_once(tmp_path: Path) -> None:
-    """As the service and its worker do it when they start on a new file."""
+    """As when the service and its worker start on a new file."""
     at_once, files = 4, 12
     barrier = Barrier(at_once)
 

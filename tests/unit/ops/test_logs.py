@@ -44,7 +44,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 @contextmanager
 def logged(form: Format, *, tracebacks: bool = False) -> Iterator[tuple[logging.Logger, io.StringIO]]:
-    """A logger of the standard library, and what it wrote."""
+    """A logger of the standard library, and its output."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.setFormatter(formatter(form, tracebacks=tracebacks))
@@ -395,7 +395,7 @@ SECONDS = st.one_of(st.sampled_from([0.0, 0.001, 0.5, 1.0, 30.0]), st.floats(0.0
 
 
 def said(kind: type[Histogram], observed: list[tuple[str, float]]) -> tuple[bytes, bytes]:
-    """The text of both with and without labels, and what other processes are told."""
+    """The text of both with and without labels, and the snapshot for other processes."""
     disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry(auto_describe=True)
     labelled = kind(

@@ -97,7 +97,7 @@ async def settle() -> None:
 
 @dataclass
 class Seen:
-    """What an application has got."""
+    """The messages that an application received."""
 
     scopes: list[Scope] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Seen:
 
 
 def served(pieces: Sequence[bytes]) -> tuple[Seen, Wire]:
-    """What an application sees of a connection, and what is written to it."""
+    """The messages of a connection for an application, and the written bytes."""
 
     async def scenario() -> tuple[Seen, Wire]:
         seen, wire = Seen(), Wire()
@@ -459,7 +459,7 @@ def response(headers: list[tuple[bytes, bytes]], *pieces: bytes, status: int = 2
 def answered(
     request: bytes, messages: list[Message], *, pause: bool = False
 ) -> tuple[Wire, Exception | None]:
-    """What is written for an answer, and what its application is told."""
+    """The bytes written for an answer, and the messages to its application."""
 
     async def scenario() -> tuple[Wire, Exception | None]:
         wire, errors = Wire(), []
@@ -592,7 +592,7 @@ def test_an_interim_answer_is_only_for_clients_that_know_it(minor: int) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"a", b"abcd"])
 def test_a_client_without_a_100_continue_may_send_its_body_or_not(body: bytes) -> None:
-    """What comes next may be the body or another request: unless it is there, the connection ends."""
+    """The next bytes may be the body or another request: if there are none yet, the connection ends."""
 
     async def scenario() -> Wire:
         wire = Wire()
@@ -681,7 +681,7 @@ def test_an_empty_line_after_a_request_begins_no_other() -> None:
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """Its time passes when it is told."""
+    """A loop whose time passes on demand."""
 
     now = 0.0
 

@@ -50,7 +50,7 @@ def some_scores(size: int, items: int = 200, seed: int = 1, *, tied: bool = Fals
 def compared(
     names: Sequence[str], scores: Matrix = None, datasets: Mapping[str, Matrix] | None = None, **given: Any
 ) -> CompareRecord:
-    """The answer about systems; what is no option of each test belongs to the comparison."""
+    """The answer about systems; options that are not of its tests belong to the comparison."""
     own = {name: given.pop(name) for name in tuple(given) if name in Comparison.__slots__}
     options = Options(**{"higher_is_better": True, "confidence_level": None, **given})
     sets: dict[str | None, Matrix] = {None: scores} if datasets is None else dict(sorted(datasets.items()))

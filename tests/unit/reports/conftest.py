@@ -85,7 +85,7 @@ def described() -> TestRecord:
 
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
 def hostile(request: pytest.FixtureRequest) -> str:
-    """A label by someone who means harm, or who only writes another script."""
+    """A hostile label, or one in another script."""
     return str(request.param)
 
 
@@ -137,7 +137,7 @@ def metric_of(
 
 @pytest.fixture
 def gate() -> Callable[..., GateRecord]:
-    """A gate of (name, verdict) metrics, or of metrics as they are; its verdict is the worst of theirs."""
+    """A gate of (name, verdict) metrics, or of given metrics; its verdict is the worst of theirs."""
 
     def make(
         *metrics: MetricRecord | tuple[str, Verdict],

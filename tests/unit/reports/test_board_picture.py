@@ -40,7 +40,7 @@ def record() -> CompareRecord:
 
 
 def sentences(picture: bytes) -> list[str]:
-    """What marks say when they are pointed at."""
+    """The tooltips of marks."""
     return [
         title.text or ""
         for group in ET.fromstring(picture).iter(f"{SVG}g")
@@ -318,7 +318,7 @@ def font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
 def texts_of(
     record: CompareRecord, picture: str, theme: Theme, in_our_font: bool = True
 ) -> tuple[Any, list[str]]:
-    """The boxes of all texts over the size of the paper, shape (T, 2, 2), and what they say."""
+    """The boxes of all texts relative to the paper, shape (T, 2, 2), with the texts."""
     record = with_costs(record) if picture == "frontier" else record
     shown = next(named_boards(record))
     scene = BoardScene(record, shown, BOARD_PALETTES[theme], "p", printable if in_our_font else str)

@@ -441,7 +441,7 @@ def test_no_line_of_a_board_begins_with_a_name(board: CompareRecord, form: str, 
     "more", [[], ["-f", "text"], ["-f", "markdown"], ["--baseline"], ["--pair"]], ids=str
 )
 def test_no_line_of_the_command_line_begins_with_a_name(tmp_path: Path, name: str, more: list[str]) -> None:
-    """The names of a system, of a data set, of a file, and of what is missing."""
+    """The names of a system, a data set, a file, and missing items."""
     path, name = tmp_path / f"{name.strip()}.csv".replace("/", "_"), name.strip()
     rows = [
         f"{name} d{d},q{n},{name} {s},{(n * s + d) % 3}"

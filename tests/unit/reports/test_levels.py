@@ -42,7 +42,7 @@ DRAWN = MonteCarloRecord(20_000, 7, 624, 0.0012)
 
 
 def seen(answer: str | bytes) -> str:
-    """What people read: texts and labels, not styles and coordinates."""
+    """The visible texts and labels, without styles and coordinates."""
     text = re.sub(
         r"<style.*?</style>", " ", answer.decode() if isinstance(answer, bytes) else answer, flags=re.DOTALL
     )

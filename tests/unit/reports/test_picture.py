@@ -265,7 +265,7 @@ def boxes(picture: bytes, fill: str) -> list[Box]:
 
 
 def where_observed(picture: bytes, observed: float) -> float:
-    """Where the observed value's line stands, in points; it is the only vertical line of its width."""
+    """The position of the observed value's line, in points; it is the only vertical line of its width."""
     (line,) = (
         path.get("d", "")
         for path in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}path")
@@ -542,7 +542,7 @@ sys.addaudithook(refuse)
 
 
 def drawn(cwd: Path, before: str = "", **environment: str) -> str:
-    """The digest of two pictures drawn by a process of its own, which says nothing else; there is no HOME."""
+    """The digest of two pictures drawn by a separate process without other output; there is no HOME."""
     done = subprocess.run(
         [sys.executable, "-B", "-W", "error", "-c", DRAW.format(root=str(ROOT), before=before)],
         cwd=cwd,

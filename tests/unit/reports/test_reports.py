@@ -252,7 +252,7 @@ VOID = {"meta", "br", "img", "link", "hr", "input"}
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page, as far as it matters here."""
+    """A page as a browser parses it, as far as needed here."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

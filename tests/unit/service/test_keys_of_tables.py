@@ -156,7 +156,7 @@ def test_whole_numbers_that_every_run_has_are_asked_about(suffix: str) -> None:
 @pytest.mark.parametrize("system", ["model_name", "System Name", "method_name"])
 @pytest.mark.parametrize("key", ["index", "Unnamed: 0", "task_name", "subset"])
 def test_a_long_table_may_have_its_index_anywhere(key: str, system: str, suffix: str) -> None:
-    """What an index or a data set is called tells items of a long table by itself, too."""
+    """The name of an index or a data set alone also identifies items of a long table."""
     rows = [
         {system: name, key: n, "acc": one} for name, own in (("a", U), ("b", V)) for n, one in enumerate(own)
     ]
@@ -180,7 +180,7 @@ def test_a_long_table_without_keys_offers_what_tells_its_rows_apart() -> None:
 
 
 def test_fields_between_tabs_may_be_quoted_over_lines() -> None:
-    """As pandas writes them: quotes only where they are needed, and so none in the header."""
+    """As pandas writes them: quotes only where needed, so none in the header."""
     files = {
         role: b"id\ttext\tscore\n"
         + b"".join(b'%d\t"one,\ttwo\nand ""three"""\t%d\n' % (n, one) for n, one in enumerate(own))
@@ -194,7 +194,7 @@ def test_fields_between_tabs_may_be_quoted_over_lines() -> None:
 @pytest.mark.parametrize("moved", [(0,), (1,), (2,), (1, 2)])
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_files_of_a_board_are_paired_alike(suffix: str, moved: Sequence[int], on_missing: str) -> None:
-    """One file in another order shows what the keys are, and they hold for those in one order as well."""
+    """One file in another order shows the keys, which then also apply to files in one order."""
     three = {"a": U, "b": V, "c": [*U[3:], *V[:3]]}
     parts = b""
     for at, (name, own) in enumerate(three.items()):
@@ -265,7 +265,7 @@ def test_ids_in_two_forms_are_shown(one: str, other: str) -> None:
 def test_numbers_of_one_row_for_each_item_are_scores(
     names: tuple[str, str], scale: float, suffix: str
 ) -> None:
-    """They name no systems, whatever their column is called; and a header may have numbers beside `id`."""
+    """They are not systems, with any name of their column; and a header may have numbers beside `id`."""
     rows = [
         {"id": NAMES[n], names[0]: u * scale, names[1]: v * scale}
         for n, (u, v) in enumerate(zip(U, V, strict=True))

@@ -70,7 +70,7 @@ DEFINITIONS: list[tuple[str, dict[str, Any], tuple[str, ...], Callable[..., Frac
 
 
 def p_values(problem: Additive | Joint) -> dict[Alternative, Fraction]:
-    """Every swap, compared by the problem's own function: what the engine will count."""
+    """Every swap, compared by the problem's function: the count of the engine."""
     swap = -problem.stay if problem.swap is None else problem.swap
     pairs = list(zip(problem.stay.tolist(), swap.tolist(), strict=True))
     sums = np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*pairs)])

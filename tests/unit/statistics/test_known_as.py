@@ -38,7 +38,7 @@ NAMES = [(entry.kind, entry.name, tool) for entry in ENTRIES for tool in entry.k
 
 @dataclass(frozen=True)
 class Check:
-    """Data of both systems, and what the tool makes of one of them (`score`), or of both (`p`)."""
+    """Data of both systems, and the tool's value for one of them (`score`), or for both (`p`)."""
 
     made: Callable[[random.Random], tuple[Paired, Any, Column, Column]]
     score: Callable[[Any, Any, Column], float] | None = None
@@ -127,7 +127,7 @@ def texts(chance: random.Random) -> tuple[Paired, Any, Column, Column]:
 def statistics_of(
     metric: str, name: Callable[[int], str]
 ) -> Callable[[random.Random], tuple[Paired, Any, Column, Column]]:
-    """What sacrebleu counts of each segment."""
+    """The counts of sacrebleu for each segment."""
 
     def made(chance: random.Random) -> tuple[Paired, Any, Column, Column]:
         from sacrebleu import metrics

@@ -407,7 +407,7 @@ def test_decimals_compare_as_written_beside_longer_ones() -> None:
 
 
 def _worth_of_pair(name: str, signs: Any, gold: Gold) -> Any:
-    """What each item i of a row is worth against each y of a column, by the kernel's definition; shape (n, n)."""
+    """The value of each item i of a row against each y of a column, by the kernel's definition; shape (n, n)."""
     rank, event = gold.rank, np.zeros(len(gold.rank), dtype=bool) if gold.event is None else gold.event
     order = np.sign(rank[:, None] - rank[None])
     if name == "kendall":

@@ -129,7 +129,7 @@ def all_pairs(scores: np.ndarray[Any, np.dtype[np.int64]], *, know: str = "all")
 
 
 def comparison(**given: Any) -> Comparison:
-    """A comparison without data; what is no option of each test belongs to it."""
+    """A comparison without data; options that are not of its tests belong to it."""
     own = {name: given.pop(name) for name in tuple(given) if name in Comparison.__slots__}
     return Comparison(
         {}, StatisticSpec("mean_difference"), Options(**{"higher_is_better": True, **given}), **own

@@ -73,7 +73,7 @@ def test_values_are_those_of_the_definition_and_bounds_hold(how: Adjust, know: s
 
 @pytest.mark.parametrize("how", BY_RANK)
 def test_bounds_hold_for_p_values_that_are_doubles_themselves(how: Adjust) -> None:
-    """Nothing is hidden by the width of what comes in: all roundings are the adjustment's own."""
+    """The inputs are exact, so all roundings are those of the adjustment."""
     rng = np.random.default_rng(23)
     rounded = 0
     for m in (2, 7, 49, 150):
@@ -349,7 +349,7 @@ def truth(tests: PairTests) -> list[Fraction]:
 
 
 def asked(tests: PairTests) -> PairTests:
-    """The same tests, which can only be asked value by value."""
+    """The same tests, which only evaluate single values."""
     return replace(tests, support=None)
 
 

@@ -59,19 +59,19 @@ def overall_of(datasets: DataSets, **given: Any) -> BoardRecord:
 
 
 def pair_of(board: BoardRecord, u: str, v: str) -> PairRecord:
-    """The test of two systems, in whatever order it is."""
+    """The test of two systems, in either order."""
     return next(pair for pair in board.pairs if {pair.u, pair.v} == {u, v})
 
 
 def exact(value: float) -> Fraction:
-    """A decimal as it is written."""
+    """A decimal as written."""
     return Fraction(repr(value))
 
 
 def effects(
     datasets: DataSets, u: str, v: str, *, macro: bool, clusters: Mapping[str, Sequence[int]] | None = None
 ) -> list[Fraction]:
-    """What each unit adds to the statistic: an item's difference over D n of its data set, or over N."""
+    """The contribution of each unit to the statistic: an item's difference over D n of its data set, or over N."""
     items = sum(len(columns[u]) for columns in datasets.values())
     units: list[Fraction] = []
     for name, columns in datasets.items():
@@ -147,7 +147,7 @@ def test_scores_are_means_over_data_sets_or_over_items(aggregate: str) -> None:
 
 
 def test_opposite_differences_cancel() -> None:
-    """What two-sided p-values combined without their signs would call significant."""
+    """The result of combining two-sided p-values without signs."""
     better = {"A": [1] * 30, "B": [0] * 30}
     data: DataSets = {"one": better, "other": {"A": better["B"], "B": better["A"]}}
     for given in (
@@ -484,7 +484,7 @@ def test_equal_sizes_stay_exact() -> None:
 
 
 def test_grouped_effects_are_the_single_tests() -> None:
-    """What pairs on lattices do in groups is what a single test does item by item."""
+    """Pairs on lattices in groups match single tests item by item."""
     rng = np.random.default_rng(11)
     sets: dict[str | None, Systems] = {
         f"d{at}": Systems("scores", {name: rng.integers(0, 6, size) for name in "uv"})

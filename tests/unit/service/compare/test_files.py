@@ -26,7 +26,7 @@ def systems_of(*paths: Path) -> list[Part]:
 
 
 def by_readers(u: Path, v: Path, others: dict[str, Path], **options: Any) -> Any:
-    """What the reader of two files has for them."""
+    """The result of the reader of two files."""
     from exactperm.inputs import encodings
 
     files = {

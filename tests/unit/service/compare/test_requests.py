@@ -20,7 +20,7 @@ A, B = [1, 0, 1], [1, 1, 0]
 
 
 def random_board(seed: int) -> dict[str, dict[str, int]]:
-    """Systems by id, each in an order of its own, some without some items."""
+    """Systems by id, each in a different order, some lacking items."""
     chance = random.Random(seed)
     ids = [f"q{index}" for index in range(12)]
     board = {}
