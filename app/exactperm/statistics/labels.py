@@ -42,16 +42,25 @@ class CodedLabels:
 def coded(data: Predictions) -> CodedLabels:
     """Number the labels in order of first appearance; raises InvalidTest when lengths differ."""
     require_aligned(data)
-    unit = [index for index, item in enumerate(data.gold) for _ in as_tokens(item)]
-    codes: dict[Label, int] = {}
-    columns = [
-        [codes.setdefault(label, len(codes)) for item in items for label in as_tokens(item)]
-        for items in (data.gold, data.u, data.v)
-    ]
-    if not unit:
+    labels = [_end_to_end(items) for items in (data.gold, data.u, data.v)]
+    if len(labels[0]) == 0:
         raise InvalidTest.at("/gold", "empty", "Every sequence is empty: there is no label to score.")
-    gold, u, v = (np.array(column, dtype=np.int64) for column in columns)
-    return CodedLabels(tuple(codes), gold, u, v, np.array(unit, dtype=np.int64), len(data.gold))
+    codes = {label: code for code, label in enumerate(dict.fromkeys(chain(*labels)))}
+    gold, u, v = (np.fromiter(map(codes.__getitem__, column), np.int64, len(column)) for column in labels)
+    unit = np.arange(len(data.gold))
+    if not _are_labels(data.gold):
+        unit = np.repeat(unit, [len(as_tokens(item)) for item in data.gold])
+    return CodedLabels(tuple(codes), gold, u, v, unit, len(data.gold))
+
+
+def _end_to_end(items: Sequence[Item]) -> Sequence[Any]:
+    """The labels of all items, end to end."""
+    return items if _are_labels(items) else list(chain.from_iterable(map(as_tokens, items)))
+
+
+def _are_labels(items: Sequence[Item]) -> bool:
+    """Return whether no item is a sequence of labels."""
+    return not any(issubclass(kind, list | tuple) for kind in set(map(type, items)))
 
 
 def require_aligned(data: Predictions) -> None:
@@ -59,6 +68,8 @@ def require_aligned(data: Predictions) -> None:
     require_items(len(data.gold), "/gold")
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
+        if _are_labels(data.gold) and _are_labels(system):
+            continue
         for index, (truth, predicted) in enumerate(zip(data.gold, system, strict=True)):
             expected, given = len(as_tokens(truth)), len(as_tokens(predicted))
             if expected != given:
