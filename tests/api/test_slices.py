@@ -200,7 +200,7 @@ def test_reports_list_the_slices(service: Service) -> None:
         )
     assert "slices=2" in answered["text"]
     assert "p_slices=0.015625" in answered["text"]
-    assert "| 6 | -1 | 0.015625 | 0.015625 | significant |" in answered["markdown"]
+    assert "| 6 | -1 | 0.015625 | 0.015625 | yes |" in answered["markdown"]
     page = answered["html"]
     assert "<script>" not in page
     assert page.count("<svg") == 2

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.browser.conftest import DATA, Tab
+from tests.browser.test_axe import findings
 from tests.browser.test_handing_over import DROP
 from tests.browser.test_leaderboard import opened, ranked
 from tests.process.conftest import Server
@@ -312,3 +313,22 @@ def test_a_board_of_systems_beside_gold(visit: Callable[..., Tab], server: Serve
     assert [float(score) for score in scores] == [
         pytest.approx(one["score"], abs=1e-3) for one in answer["systems"]
     ]
+
+
+def test_a_slice_that_became_worse_fails_the_gate(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    tab.pick("Decide (gate)")
+    rows = [(n, int(n > 6), int(n < 7), "de" if n < 7 else "fr") for n in range(14)]
+    tab.page.fill(
+        "#paste-file", "id,new,old,language\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows)
+    )
+    tab.page.get_by_text("More options").click()
+    tab.page.fill("#f-slices", "language")
+    tab.page.select_option("#f-fail_if_any_slice", "true")
+    tab.submit("Decide")
+    tab.verdict()
+    assert tab.page.locator(".badge").first.inner_text() == "Fail"
+    cells = tab.page.locator("table.slices tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells == ["de", "7", "−1", "0.007813", "0.01556", "yes"]
+    assert findings(tab.page, "slices") == []

@@ -36,6 +36,7 @@ from ..presentation.words import (
     ranks,
     read_rows,
     short,
+    slices_sentence,
     table,
     test_sentence,
 )
@@ -103,6 +104,8 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     if (made := correction_words(result)) is not None:
         rows.append(("corrected by", made))
     rows += [("warning", warning.detail) for warning in result.warnings]
+    if result.slices is not None:
+        rows.append(("slices", slices_sentence(result.slices, result.alpha)))
     return [*rows, *read_rows(result.reading)]
 
 

@@ -113,7 +113,7 @@ def metric_rows(metric: MetricRecord) -> list[tuple[str, str]]:
     ]
 
 
-SLICE_HEADS = ("slice", "items", "difference", "p-value", "p adjusted", "")
+SLICE_HEADS = ("slice", "items", "difference", "p-value", "p adjusted", "significant")
 
 
 def slice_rows(slices: SlicesRecord, alpha: float) -> list[list[str]]:
@@ -125,7 +125,7 @@ def slice_rows(slices: SlicesRecord, alpha: float) -> list[list[str]]:
             signed(one.difference),
             p_number(one.p_value, alpha),
             p_number(one.p_adjusted, alpha),
-            "significant" if one.significant else "",
+            "yes" if one.significant else "",
         ]
         for one in slices.items
     ]

@@ -140,15 +140,15 @@ function methodRows(answer, names) {
 /** The table of slices, the smallest p-value first. */
 export function slicesCard(slices, alpha) {
   if (!slices) return null;
-  const heads = ["Slice", "Items", "Difference", "p-value", "Adjusted p"];
+  const heads = ["Slice", "Items", "Difference", "p-value", "Adjusted p", "Significant"];
   const rows = slices.items.map((one) => element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, one.slice)),
     [count(one.n), signed(one.difference), pNumber(one.p_value, 4), pNumber(one.p_adjusted, 4)].map((cell) => element("td", {}, cell)),
-    element("td", {}, one.significant ? "significant" : "")));
+    element("td", {}, one.significant ? "yes" : "")));
   const known = slices.exact ? "exact" : slices.p_value_bounds_kind === "confidence" ? "sampled" : "bounded";
   return card("Slices", "notes",
     element("p", {}, `The p-value of all slices together, at ${number(alpha)}, is ${pNumber(slices.p_value, 4)} (${slices.method.replaceAll("_", " ")}, ${known}).`),
-    element("div", { class: "scroll" }, element("table", {},
-      element("thead", {}, element("tr", {}, [...heads, ""].map((head) => element("th", { scope: "col" }, head)))),
+    element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Slices" }, element("table", { class: "slices" },
+      element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, rows))));
 }
 
