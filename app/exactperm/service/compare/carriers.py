@@ -181,9 +181,8 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
     catalogue.refuse_unused(fields.reader, uses - set(OF_TWO), format_)
-    options = replace(options, on_missing=fields.on_missing)
-    if options.delimiter is None:
-        options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
+    delimiter = options.delimiter or catalogue.FORMATS[format_].delimiter
+    options = replace(options, on_missing=fields.on_missing, delimiter=delimiter)
     spec = None
     if format_ in beside_gold.OUTPUTS:
         untold = found is not None and catalogue.may_be_either(found.name, format_, options)
