@@ -193,3 +193,54 @@ def test_every_report_shows_the_threshold(service: Any, format_: str) -> None:
     assert response.status_code == 200
     if format_ != "svg":
         assert "threshold" in response.text
+
+
+def test_runs_that_are_exchanged_have_the_binomial_tail_where_it_holds(service: Any) -> None:
+    """Of unequal chances one beyond the expected number, or of all runs (Hoeffding 1956); else the bound."""
+    rng = random.Random(5)
+    kinds = set()
+    for _ in range(120):
+        runs = [[int(rng.random() < 0.8) for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(2, 8))]
+        n, k, hundredths = sum(map(len, runs)), sum(map(sum, runs)), rng.randint(5, 95)
+        for policy, right, chance in (
+            ("at_least", k, Fraction(hundredths, 100)),
+            ("not_below", n - k, 1 - Fraction(hundredths, 100)),
+        ):
+            asked = ask(service, runs, policy, threshold=hundredths / 100, exchange="runs", pmf="none")
+            test = asked.json()["metrics"][0]
+            holds = right in {0, n} or right >= n * chance + 1
+            law = [comb(n, j) * chance**j * (1 - chance) ** (n - j) for j in range(n + 1)]
+            expected = sum(law[right:], Fraction(0)) if holds else bound(n, Fraction(right), chance)
+            assert test["decision"]["p_value"] == pytest.approx(float(expected), rel=1e-12)
+            assert test["decision"]["procedure"] == ("binomial" if holds else "convex_bound")
+            assert test["test"]["statistic"]["u"] == pytest.approx(k / n)
+            assert test["test"]["generalises_to"] == "new runs of these items"
+            kinds.add(test["test"]["confidence_interval"]["method"])
+    assert kinds == {"clopper_pearson", "convex_bound"}
+
+
+def test_runs_of_unequal_items_keep_the_level() -> None:
+    """P(p <= alpha) <= alpha where the items' chances are the threshold on average, by enumeration."""
+    rng = random.Random(6)
+    for _ in range(25):
+        chances = [Fraction(rng.randint(0, 10), 10) for _ in range(rng.randint(2, 7))]
+        threshold = sum(chances, Fraction(0)) / len(chances)
+        if not 0 < threshold < 1:
+            continue
+        law = [Fraction(1)]
+        for chance in chances:
+            law = [
+                (law[k] * (1 - chance) if k < len(law) else 0) + (law[k - 1] * chance if k else 0)
+                for k in range(len(law) + 1)
+            ]
+        n = len(chances)
+        for policy in ("at_least", "not_below"):
+            above = range(n + 1) if policy == "at_least" else range(n, -1, -1)
+            chance = threshold if policy == "at_least" else 1 - threshold
+            for k in above:
+                right = k if policy == "at_least" else n - k
+                holds = right in {0, n} or right >= n * chance + 1
+                binomial = [comb(n, j) * chance**j * (1 - chance) ** (n - j) for j in range(n + 1)]
+                level = sum(binomial[right:], Fraction(0)) if holds else bound(n, Fraction(right), chance)
+                tail = sum(law[k:], Fraction(0)) if policy == "at_least" else sum(law[: k + 1], Fraction(0))
+                assert tail <= level

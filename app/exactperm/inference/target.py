@@ -18,6 +18,7 @@ from ..answers.gate import GateTerms
 from ..answers.test import (
     Alternative,
     ConfidenceInterval,
+    Exchange,
     ItemsRecord,
     MethodRecord,
     NamesRecord,
@@ -40,6 +41,7 @@ from .one_sided import Outcome
 from .options import Options, request_digest
 from .paired import ALGORITHM_VERSION, pairing_record, repeats_record
 from .record import sampled_null_record
+from .runs import GENERALISES_TO, exchange_of
 from .warnings import data_warnings
 
 # Options of other tests, and their defaults.
@@ -57,7 +59,7 @@ _REASONS: dict[Procedure, str] = {
 class Scaled:
     """The values of one system: `total` is the sum of `n` of them scaled to [0, 1], `low` and `width` scale back.
 
-    `whole`: they are right or wrong, one run each.
+    `whole`: they are right or wrong. `runs`: they are all runs of the items, which may have unequal chances.
     """
 
     n: int
@@ -65,6 +67,11 @@ class Scaled:
     low: Fraction
     width: Fraction
     whole: bool
+    runs: bool = False
+
+    def is_binomial(self, total: Fraction, chance: Fraction) -> bool:
+        """Whether P(S >= total) is at most the binomial tail: of unequal chances one beyond the mean, or of all (Hoeffding 1956)."""
+        return self.whole and (not self.runs or total in {0, self.n} or total >= self.n * chance + 1)
 
     @property
     def mean(self) -> Fraction:
@@ -74,21 +81,33 @@ class Scaled:
     def interval(self, level: float) -> tuple[Fraction, Fraction, IntervalMethod]:
         """Of the true mean, half of the error at each end, rounded outwards."""
         tail = (1 - Fraction(repr(float(level)))) / 2
-        if self.whole:
-            ends = binomial_interval(int(self.total), self.n, tail)
+        n, total = self.n, self.total
+        method: IntervalMethod = "convex_bound"
+        ends = binomial_interval(int(total), n, tail) if self.whole else (0.0, 1.0)
+        sides = ((total, Fraction(ends[0])), (n - total, 1 - Fraction(ends[1])))
+        if all(self.is_binomial(*side) for side in sides):
+            method = "clopper_pearson"
         else:
-            ends = convex_interval(self.total, self.n, tail)
+            ends = convex_interval(total, n, tail)
         low, high = (self.low + self.width * Fraction(end) for end in ends)
-        return low, high, "clopper_pearson" if self.whole else "convex_bound"
+        return low, high, method
 
 
-def scaled(data: Paired, spec: StatisticSpec, limits: tuple[float, float] | None) -> Scaled | None:
+def scaled(
+    data: Paired, spec: StatisticSpec, limits: tuple[float, float] | None, exchange: Exchange = "items"
+) -> Scaled | None:
     """U's values, which lie within these `limits`; None where only limits would make them comparable.
 
     Scores that are all 0 or 1 are right or wrong, with limits of 0 and 1 or without.
 
     Raises InvalidTest where the statistic is no mean of items, or a score is outside (at /u).
     """
+    runs = (
+        exchange == "runs" and isinstance(data, Scores) and spec.parameters.get("repeats") in {None, "mean"}
+    )
+    if runs and isinstance(data, Scores):
+        every = samples_in(data.u)
+        data = Scores(every, every)
     problem = reduce(data, spec)
     if not isinstance(problem, Additive) or problem.score_u is None or spec.name not in MEANS:
         detail = f"A threshold is one of the mean of the items' scores; {spec.name} is none: send scores, or accuracy of predictions."
@@ -104,7 +123,7 @@ def scaled(data: Paired, spec: StatisticSpec, limits: tuple[float, float] | None
         return None
     width, n = high - low, problem.items
     whole = single and low == 0 and high == problem.all_right
-    return Scaled(n, n * (problem.score_u - low) / width, low, width, whole)
+    return Scaled(n, n * (problem.score_u - low) / width, low, width, whole, runs)
 
 
 @dataclass(frozen=True)  # no slots: `cached_property` needs a `__dict__`
@@ -139,14 +158,23 @@ class TargetTest:
     @property
     def procedure(self) -> Procedure:
         """A binomial tail where it holds: of unequal chances one item beyond the expected number (Hoeffding 1956), or of all."""
-        return "binomial" if self.values.whole else "convex_bound"
+        return "binomial" if self._is_binomial else "convex_bound"
+
+    @property
+    def _is_binomial(self) -> bool:
+        return self.values.is_binomial(*self._upwards(self.values.total))
+
+    def _upwards(self, total: Fraction) -> tuple[Fraction, Fraction]:
+        """A sum and the threshold, mirrored where small sums show something."""
+        if self.alternative == "greater":
+            return total, self.chance
+        return self.values.n - total, 1 - self.chance
 
     def _of(self, total: Fraction) -> Probability:
         """The p-value of a sum of scaled values."""
-        n, chance = self.values.n, self.chance
-        if self.alternative == "less":
-            total, chance = n - total, 1 - chance
-        return upper_tail(n, int(total), chance) if self.values.whole else convex_bound(n, total, chance)
+        n, (total, chance) = self.values.n, self._upwards(total)
+        binomial = self.values.is_binomial(total, chance)
+        return upper_tail(n, int(total), chance) if binomial else convex_bound(n, total, chance)
 
     @cached_property
     def _answer(self) -> Answer:
@@ -155,16 +183,14 @@ class TargetTest:
     @property
     def _least(self) -> float:
         """What the exact p-value is at least: that of right-or-wrong scores, or of constant ones on the other side."""
-        n, total, chance = self.values.n, self.values.total, self.chance
-        if self.alternative == "less":
-            total, chance = n - total, 1 - chance
+        n, (total, chance) = self.values.n, self._upwards(self.values.total)
         if total <= n * chance:
             return 1.0
         return upper_tail(n, -int(-total // 1), chance).p * (1.0 - 1e-9)
 
     def run(self) -> Outcome:
         """The one-sided test. A bound is no exact p-value: `decides_from` says what that is at least."""
-        answer, whole = self._answer, self.values.whole
+        answer, whole = self._answer, self._is_binomial
         best = self._of(Fraction(self.values.n if self.alternative == "greater" else 0))
         return Outcome(
             procedure=self.procedure,
@@ -186,8 +212,9 @@ class TargetTest:
         threshold = Fraction(repr(float(terms.threshold)))
         mean = self.values.mean
         asked = f"{request_digest(self.data, self.spec, options, ALGORITHM_VERSION)} {terms.policy} {threshold} {terms.range}"
-        exact = self.values.whole
+        exact = self._is_binomial
         bound = self._answer.relative_error_bound if exact else None
+        exchange = exchange_of(self.data, options)
         return TestRecord(
             id=f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
             p_value=outcome.p_value,
@@ -200,6 +227,8 @@ class TargetTest:
             min_attainable_p=outcome.min_attainable_p,
             alternative=outcome.alternative,
             test=self.procedure,
+            exchange=exchange,
+            generalises_to=None if exchange is None else GENERALISES_TO[exchange],
             names=NamesRecord(options.name_u, options.name_v),
             statistic=StatisticRecord(
                 self.spec.name,
@@ -238,7 +267,7 @@ class TargetTest:
             return None
         *ends, method = self.values.interval(level)
         low, high = (float(end - threshold) for end in ends)
-        exact = self.values.whole
+        exact = method == "clopper_pearson"
         return ConfidenceInterval(
             level, low, high, method, "exact" if exact else "bounded", 0.0 if exact else high - low
         )
@@ -251,7 +280,10 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
     """
     _require_alone(data, spec, options)
     assert terms.threshold is not None
-    threshold, values = Fraction(repr(float(terms.threshold))), scaled(data, spec, terms.range)
+    threshold, values = (
+        Fraction(repr(float(terms.threshold))),
+        scaled(data, spec, terms.range, options.exchange),
+    )
     if values is None:
         raise InvalidTest.at("/range", "range_missing", _RANGE, _RANGES)
     chance = (threshold - values.low) / values.width
@@ -263,6 +295,7 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
     return TargetTest(data, spec, options, terms, values, chance, items, data_warnings(data, spec))
 
 
+_EXCHANGES = {"items": "New items", "runs": "New runs of these items"}
 MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
 _RANGE = (
     "Scores that are not right or wrong are compared with a threshold by a bound that needs their `range`: the least and the "
@@ -276,6 +309,9 @@ def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
         if getattr(options, name) != default:
             detail = f"A threshold has a separate test: leave `{name}` out."
             raise InvalidTest.at(f"/{name}", "not_available", detail)
+    if options.exchange == "both":
+        detail = "A threshold speaks of new items or of new runs: set `exchange` to items or runs."
+        raise InvalidTest.at("/exchange", "not_available", detail, choices_of("exchange", _EXCHANGES))
     if data.pairing.clusters is not None:
         detail = "A threshold is for independent items, and items of a cluster are not: give a score for each cluster."
         raise InvalidTest.at("/clusters", "no_clusters", detail)
