@@ -186,22 +186,16 @@ def _count_columns(value: Any, info: ValidationInfo) -> RawColumn | NamedCounts:
     return _checked(partial(columns.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
 
 
-def _label_column(value: Any, info: ValidationInfo) -> RawColumn:
-    if type(value) is np.ndarray:  # a long list of integers
-        return value.tolist()  # type: ignore[no-any-return]
-    if type(value) in {dict, list}:
-        return _column(columns.labels, value, info)
-    raise _refusal(
-        "not_a_column", "Give a list with one item per element, or an object with one item per id."
-    )
-
-
 def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
     """Labels, or numbers, which `service.parse` checks for the statistic."""
+    if type(value) is np.ndarray:  # a long list of integers
+        return value.tolist()  # type: ignore[no-any-return]
+    if type(value) not in {dict, list}:
+        raise _refusal(
+            "not_a_column", "Give a list with one item per element, or an object with one item per id."
+        )
     items = value.values() if type(value) is dict else value
-    if type(value) in {dict, list} and float in set(map(type, items)):
-        return _column(list, value, info)
-    return _label_column(value, info)
+    return _column(list if float in set(map(type, items)) else columns.labels, value, info)
 
 
 def _keyed_column(what: LiteralString) -> PlainValidator:
@@ -303,7 +297,6 @@ JudgedColumn = Annotated[
     Any, PlainValidator(_judged), _column_of({"anyOf": [*_SAMPLE["anyOf"], {"type": "null"}]})
 ]
 CountColumns = Annotated[Any, PlainValidator(_count_columns), WithJsonSchema({"anyOf": _COUNT_COLUMNS})]
-LabelColumn = Annotated[Any, PlainValidator(_label_column), _column_of({"anyOf": [_LABEL, _LABELS]})]
 OutputColumn = Annotated[
     Any, PlainValidator(_output_column), _column_of({"anyOf": [_LABEL, _NUMBER, _LABELS]})
 ]
