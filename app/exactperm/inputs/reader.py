@@ -18,6 +18,7 @@ from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from ..answers.reading import Note, sentences
+from ..answers.test import Exchange
 from ..errors import MAX_CHOICES, BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody, choices_of, marked
 from ..statistics.paired import Paired, StatisticSpec
 from . import json_text
@@ -246,6 +247,8 @@ class ReaderOptions(OptionValues):
     # Limits of the server, not options of the caller.
     max_inflated_bytes: int = MAX_INFLATED_BYTES
     max_items: int = MAX_ITEMS
+    # What the test exchanges, an option of the test.
+    exchange: Exchange = "items"
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
@@ -323,7 +326,11 @@ COLUMN_OPTIONS = (
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric", "gold_column",
     "event_column", "groups", "slices", *CORRECTIONS,
 )  # fmt: skip
-OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if not field.name.startswith("max_"))
+OPTION_NAMES = tuple(
+    field.name
+    for field in fields(ReaderOptions)
+    if not field.name.startswith("max_") and field.name != "exchange"
+)
 _DEFAULTS = ReaderOptions()
 
 

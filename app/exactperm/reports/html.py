@@ -108,6 +108,7 @@ _NULLS: dict[NullModel, str] = {
     "binomial": "every item is right with the threshold's probability",
     "convex_bound": "scores in the range whose mean is the threshold; shown are the most spread ones",
 }
+_OF_RUNS = "all runs of an item, of both systems, come from one distribution"
 _PROCEDURES: dict[Procedure, str] = {
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap",
@@ -268,7 +269,8 @@ def _test(record: TestRecord) -> Iterable[Fact]:
     smallest = "not known" if least is None else probability(least, 0.0, record.alpha)
     yield Fact("Smallest attainable p", smallest)
     yield Fact("Alternative", record.alternative, _ALTERNATIVES[record.alternative])
-    yield Fact("Null distribution", record.test, _NULLS[record.test])
+    runs = record.exchange in {"runs", "both"}
+    yield Fact("Null distribution", record.test, _OF_RUNS if runs else _NULLS[record.test])
 
 
 def _items(record: TestRecord) -> Iterable[Fact]:

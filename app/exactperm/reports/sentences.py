@@ -300,11 +300,15 @@ def capitalised(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence
 
 
+EXCHANGED = {"runs": "the runs of each item", "both": "items, and the runs of each item"}
+
+
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
     """A test: the estimate, the p-value, the interval, and with clusters the p-value by item."""
     parts = [
         estimate(record, names_of(record, say), say),
         chance(record, names_of(record, say)),
+        of_the_exchange(record),
         of_the_correction(record, say),
         interval_sentence(record),
         _by_item(record),
@@ -427,6 +431,10 @@ def chance(record: TestRecord, names: Names) -> str:
         condition = f"If the true mean were {number(record.statistic.v or 0.0)}"
     elif record.test == "bootstrap":
         condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
+    elif record.exchange == "runs":
+        condition = "If all runs of an item, of both systems, came from one distribution"
+    elif record.exchange == "both":
+        condition = "If it did not matter which system gave which output, or if all runs of an item came from one distribution"
     elif tested == "cluster":
         condition = "If it did not matter which system gave which cluster of outputs"
     else:
@@ -435,6 +443,14 @@ def chance(record: TestRecord, names: Names) -> str:
         f"{condition}, {_at_least(record, names)} would come about with probability "
         f"{with_probability(record)}, {_so(record)}."
     )
+
+
+def of_the_exchange(record: TestRecord) -> str:
+    """What a test that exchanges runs generalizes to, "" for any other."""
+    if record.exchange not in {"runs", "both"}:
+        return ""
+    more = ", not of new items" if record.exchange == "runs" else ""
+    return f"It exchanged {EXCHANGED[record.exchange]}, and speaks of {record.generalises_to}{more}."
 
 
 def _at_least(record: TestRecord, names: Names) -> str:

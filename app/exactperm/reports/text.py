@@ -34,6 +34,7 @@ def line(record: TestRecord, test_id: str) -> str:
         f"({manner(record)}, {record.method.name})",
         *_interval_of_p(record),
         record.alternative,
+        *([f"exchange={record.exchange}"] if record.exchange in {"runs", "both"} else []),
         *better(record.statistic.higher_is_better),
         *data_words(record),
         *_missing(record),

@@ -587,7 +587,7 @@ def _metric(
         )
     if baseline is not None:
         changes["name_v"] = baseline
-    if "confidence_level" not in given and 0.0 < 1 - 2 * alpha < 1.0:
+    if "confidence_level" not in given and test.options.exchange == "items" and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         changes["confidence_level"] = 1 - 2 * alpha
     if own.name is not None:
@@ -629,7 +629,8 @@ def _name(test: ParsedTest) -> str:
 def _require_items(test: ParsedTest) -> None:
     """Refuse a gate over one item, which could never fail, unless it is sequential; raises InvalidTest at the candidate's data."""
     dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
-    if n_items(test.data) == 1 and test.options.sequential is None and not dropped:
+    several = test.options.exchange == "runs" or test.options.sequential is not None
+    if n_items(test.data) == 1 and not several and not dropped:
         detail = (
             "There is only one item, which cannot decide a gate. If the scores are averages, send the "
             "items' scores: the sample log, the outputs with their references, or a score for each item."

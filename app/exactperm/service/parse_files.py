@@ -226,6 +226,7 @@ def read_files(
         Choices, {name: values[name] for name in (*CHOICES, "names") if name in values}, in_form
     )
     options = reader_options({name: texts[name] for name in OPTION_NAMES if name in texts}, limits)
+    options = replace(options, exchange=request.exchange)
     try:
         reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     except InvalidTest as error:

@@ -158,6 +158,7 @@ def test_the_options_have_documented_names_only() -> None:
     assert {field.name for field in fields(ReaderOptions)} - set(OPTION_NAMES) == {
         "max_inflated_bytes",
         "max_items",
+        "exchange",
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, mapped
-from ...statistics.columns import slices_of, taken, unequal_runs
+from ...statistics.columns import EXCHANGE_RUNS, OF_RUNS, slices_of, taken, unequal_runs
 from ...statistics.effects import weights_of
 from ...statistics.paired import Column, Correction, Counts, Repeated, Scores, Slices, StatisticSpec
 from .. import columns
@@ -100,7 +100,7 @@ class SystemOutputs:
             self.source, self.by_order, ids, values, paths, clusters, weights, self.runs, context
         )
 
-    def lengths(self) -> list[int]:
+    def lengths(self, *, counted: bool = True) -> list[int]:
         """The number of runs of each value; 0 if it is missing."""
         if isinstance(self.values, Repeated):
             lengths: list[int] = self.values.lengths.tolist()
@@ -110,7 +110,7 @@ class SystemOutputs:
             lengths = [
                 len(each) if isinstance(each, tuple) else int(each is not None) for each in self.values
             ]
-        if self.runs:
+        if self.runs and counted:
             lengths = [n and self.runs.get(key, n) for key, n in zip(self.ids, lengths, strict=True)]
         return lengths
 
@@ -153,9 +153,10 @@ def known_of(values: Any) -> tuple[Any, Positions | None]:
 
 
 def _aligned(
-    u: SystemOutputs, v: SystemOutputs, on_missing: OnMissingOutcome, notes: list[Any], *, clustered: bool
+    u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], *, clustered: bool
 ) -> tuple[list[Any], Aligned]:
     """The values of both systems, and how they are paired; raises InvalidTest if they cannot be."""
+    on_missing = options.on_missing
     systems = {"u": u, "v": v}
     for system in (u, v):
         if not len(system):
@@ -166,7 +167,9 @@ def _aligned(
         raise InvalidTest.at(without.source.pointer, "mixed_forms", detail)
     if u.by_order:
         notes.append(PAIRED_BY_ORDER)
-    require_as_many_runs(u, v)
+    require_as_many_runs(u, v, options)
+    for system in (u, v) if options.exchange != "items" else ():
+        _require_single_runs(system)
     clusters = clusters_of((u, v)) if clustered else None
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
@@ -185,10 +188,14 @@ def _aligned(
     return list(values.values()), aligned
 
 
-def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
+def require_as_many_runs(
+    u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, choices: tuple[Choice, ...] = ()
+) -> None:
     """Refuse an item with different numbers of runs; raises InvalidTest at V's record."""
-    if not (u.has_runs or v.has_runs):
+    if options.exchange == "runs" or not (u.has_runs or v.has_runs):
         return
+    if options.statistic in (None, *OF_RUNS) and not any(map(_averages, (u, v))):
+        choices = (*choices, EXCHANGE_RUNS)
     every = v.lengths()
     for key, runs in zip(u.ids, u.lengths(), strict=True):
         other = v.index.get(key)
@@ -196,6 +203,20 @@ def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choi
         if other is not None and runs and others and runs != others:
             item = f"{v.source.label}: the item {quoted(key)} at {in_words(v.paths[other])}"
             raise unequal_runs(v.pointer(other), others, runs, item, choices)
+
+
+def _averages(system: SystemOutputs) -> list[tuple[int, int]]:
+    """The items with one number for several runs, and how many."""
+    counts = zip(system.lengths(), system.lengths(counted=False), strict=True)
+    return [(at, runs) for at, (runs, there) in enumerate(counts) if runs > there > 0]
+
+
+def _require_single_runs(system: SystemOutputs) -> None:
+    """Refuse means of several runs where runs are exchanged; raises InvalidTest at the item."""
+    for at, runs in _averages(system):
+        item = f"{system.source.label}: the item {quoted(system.ids[at])} at {in_words(system.paths[at])}"
+        detail = f"{item} has one number for {runs:,} runs, which cannot be exchanged: give each run's score, or exchange items."
+        raise InvalidTest.at(system.pointer(at), "runs_averaged", detail)
 
 
 def other_items(
@@ -331,7 +352,7 @@ def scores_reading(
     known["findings"] = (*known.get("findings", ()), *findings)
     if counted and options.on_missing == BOUNDS:
         raise no_bounds()
-    values, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
+    values, aligned = _aligned(u, v, options, notes, clustered=clustered)
     if options.slices is not None:
         aligned = replace(aligned, pairing=replace(aligned.pairing, slices=_slices_of(u, v, aligned)))
     if counted:

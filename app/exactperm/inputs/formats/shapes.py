@@ -251,7 +251,7 @@ def reading(
     if u.called and metrics[0] == metrics[1]:
         notes.append(f"The {u.called} is {escaped(metrics[0])}.")
     if u.ways:
-        require_as_many_runs(systems[0], systems[1], u.ways)
+        require_as_many_runs(systems[0], systems[1], options, u.ways)
     if options.on_missing == "zero":
         options = replace(options, on_missing="error")  # missing items already count 0 in the rows
     require_same(u, v, sides, options)

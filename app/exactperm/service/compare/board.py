@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
 from ...inputs.options import OF_TWO
 from ...inputs.quoting import quoted, some
-from ...inputs.reader import OPTION_NAMES, Finding
+from ...inputs.reader import OPTION_NAMES, Finding, ReaderOptions
 from ...statistics.columns import per_item_systems, summary_warning
 from ...statistics.counts import board_totals_warning
 from ...statistics.labels import UNSEEN, GoldLabels
@@ -43,7 +43,7 @@ from ..parse import (
     warnings_of,
     weights_for,
 )
-from ..parse_files import PARAMETERS, in_body, in_form, option_pointer
+from ..parse_files import PARAMETERS, in_body, in_form, option_pointer, reader_options
 from ..query import WORDS, listed_in, literal, once, option_of, option_value, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import chained, validated
@@ -358,6 +358,11 @@ class FormFields:
     format: str
     names: list[str] | None
     systems: list[str] | None
+
+    def reader_options(self, limits: Limits) -> ReaderOptions:
+        """The options of the readers; raises InvalidTest."""
+        exchange = self.members.get("exchange", "items")
+        return replace(reader_options(self.reader, limits), exchange=exchange)
 
     @property
     def on_missing(self) -> Literal["error", "drop"]:

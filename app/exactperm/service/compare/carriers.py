@@ -23,7 +23,7 @@ from ...inputs.options import OF_TWO
 from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
 from ..messages import CSV, TSV, Job
-from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
+from ..parse_files import Form, as_read, in_body, option_pointer, read_form, spec_of_kind
 from ..query import ELSEWHERE, OF_A_BOARD, in_query
 from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
@@ -72,7 +72,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
         if role in form.files:
             detail = f"A comparison takes a file for each system (`system`); {role} is for a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
-    options = reader_options(fields.reader, job.limits)
+    options = fields.reader_options(job.limits)
     if FILE not in form.files:
         return _with_costs(partial(each_file, form), fields, options)
     if form.repeated or len(form.files) > 1:
@@ -131,7 +131,7 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
     try:
         fields, source = fields_of(given), Source(FILE, "", bytes(body), is_body=True)
         options, format_ = (
-            reader_options(fields.reader, job.limits),
+            fields.reader_options(job.limits),
             {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl"),
         )
         told = catalogue.format_by_statistic(options.statistic)

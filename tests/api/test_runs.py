@@ -1,0 +1,228 @@
+"""`exchange` and `average` at every entrance: refusals with their places and choices, gates, boards, files, plans and lists."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exactperm
+from tests.unit.cli_asking import run
+
+U = [[1], [1], [1], [1], [1], [1]]
+V = [[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1], [0, 0], [0, 1]]
+W = [[0], [0, 0], [0], [1], [0, 0], [0]]
+EQUAL = {"u": [[1, 0], [1, 1], [0, 1]], "v": [[0, 0], [1, 0], [0, 0]]}
+SCORES = {"u": [[3.5, 2], [4, 4.5]], "v": [[1, 0.5, 1], [2, 2.5]]}
+
+
+def refusal(answered: Any) -> tuple[str, str]:
+    assert answered.status_code == 422, answered.text[:500]
+    (flaw,) = answered.json()["errors"]
+    return flaw["pointer"], flaw["code"]
+
+
+def lines(side: list[Any]) -> str:
+    return "".join(json.dumps({"id": f"q{at}", "score": runs}) + "\n" for at, runs in enumerate(side))
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "code"),
+    [
+        ({"confidence_level": 0.9}, "/confidence_level", "exchange_has_no_interval"),
+        ({"power": 0.8}, "/power", "exchange_has_no_interval"),
+        ({"test": "bootstrap"}, "/exchange", "exchange_needs_permutation"),
+        ({"sequential": {"scale": 1}}, "/sequential", "not_available"),
+        ({"statistic": "sign"}, "/exchange", "exchange_needs_means"),
+        ({"statistic": "signed_rank"}, "/exchange", "exchange_needs_means"),
+        ({"statistic": "median_difference"}, "/exchange", "exchange_needs_means"),
+        ({"method": "dp"}, "/method", "method_not_applicable"),
+        ({"clusters": [1] * 6}, "/clusters/0", "cluster_runs_differ"),
+        ({"weights": [1, 2, 3, 4, 5, 6], "statistic": {"average": "runs"}}, "/weights", "no_weights"),
+        ({"statistic": {"repeats": "all", "average": "runs"}}, "/statistic/average", "average_needs_means"),
+        ({"statistic": {"repeats": "any"}}, "/v/0", "unequal_repeats"),
+        ({"exchange": "both"}, "/v/0", "unequal_repeats"),
+        ({"exchange": "seeds"}, "/exchange", "literal_error"),
+        ({"on_missing": "bounds"}, "", ""),
+    ],
+    ids=str,
+)
+def test_what_has_no_test_that_exchanges_runs(
+    service: Any, more: dict[str, Any], place: str, code: str
+) -> None:
+    asked = {"u": U, "v": V, "exchange": "runs", **more}
+    if not code:
+        asked |= {"u": dict(zip("abcdef", U, strict=True)), "v": dict(zip("abcde", V, strict=False))}
+        place, code = "/on_missing", "no_missing_bounds"
+    assert refusal(service.post("/v1/tests/scores", asked)) == (place, code)
+
+
+def test_other_kinds_of_data(service: Any) -> None:
+    asked = {"gold": ["a", "b"], "u": ["a", "b"], "v": ["a", "a"], "exchange": "runs"}
+    assert refusal(service.post("/v1/tests/predictions", asked)) == ("/exchange", "exchange_needs_means")
+    asked = {"stay": [1, -1, 2], "exchange": "both"}
+    assert refusal(service.post("/v1/tests/effects", asked)) == ("/exchange", "exchange_needs_means")
+
+
+def test_the_way_out_of_unequal_numbers(service: Any) -> None:
+    asked = {"u": U, "v": V}
+    answered = service.post("/v1/tests/scores", asked)
+    assert refusal(answered) == ("/v/0", "unequal_repeats")
+    (choice,) = answered.json()["errors"][0]["choices"]
+    assert choice["fields"] == {"exchange": "runs"}
+    assert service.post("/v1/tests/scores", {**asked, **choice["fields"]}).status_code == 200
+    for name in ("sign", "median_difference"):
+        errors = service.post("/v1/tests/scores", {**asked, "statistic": name}).json()["errors"]
+        assert "choices" not in errors[0]
+
+
+def test_answers_say_what_was_exchanged(service: Any) -> None:
+    answer = service.post("/v1/tests/scores", EQUAL).json()
+    assert (answer["exchange"], answer["generalises_to"]) == ("items", "new items")
+    both = service.post("/v1/tests/scores", {**EQUAL, "exchange": "both", "exact_fraction": True}).json()
+    assert both["generalises_to"] == "new runs and new items"
+    assert both["p_value"] == max(both["exchanges"][one]["p_value"] for one in ("items", "runs"))
+    single = service.post("/v1/tests/scores", {"u": [1, 0], "v": [0, 0]}).json()
+    assert (single["exchange"], single["generalises_to"], single["exchanges"]) == (None, None, None)
+    drawn = service.post("/v1/tests/scores", {**EQUAL, "test": "bootstrap"}).json()
+    assert drawn["exchange"] is None
+
+
+def test_a_default_written_out_is_the_same_request(service: Any) -> None:
+    plain = service.post("/v1/tests/scores", EQUAL).json()
+    said = {"exchange": "items", "statistic": {"name": "mean_difference", "average": "items"}}
+    assert service.post("/v1/tests/scores", {**EQUAL, **said}).json()["id"] == plain["id"]
+    assert service.post("/v1/tests/scores", {**EQUAL, "exchange": "runs"}).json()["id"] != plain["id"]
+
+
+def test_all_runs_or_items_by_their_means(service: Any) -> None:
+    """Exchanging items, `average` runs weighs an item by its runs."""
+    data = {"u": [[1, 0, 0], [1]], "v": [[0, 0, 0], [0]]}
+    by_runs = service.post("/v1/tests/scores", {**data, "statistic": {"average": "runs"}}).json()
+    assert by_runs["statistic"]["observed"] == 0.5
+    weighed = service.post("/v1/tests/scores", {**data, "weights": [3, 1]}).json()
+    assert by_runs["p_value"] == weighed["p_value"]
+    total = service.post(
+        "/v1/tests/scores", {**data, "statistic": {"name": "sum_difference", "average": "runs"}}
+    ).json()
+    assert total["statistic"]["observed"] == 2
+
+
+@pytest.mark.parametrize("policy", ["no_regression", "improve", "non_inferior", "equivalent"])
+def test_gates(service: Any, policy: str) -> None:
+    margin = {"margin": 0.5} if policy in ("non_inferior", "equivalent") else {}
+    asked = {"kind": "scores", "policy": policy, "request": {**SCORES, "exchange": "runs"}, **margin}
+    answered = service.post("/v1/gate", asked)
+    metric = answered.json()["metrics"][0]
+    assert metric["test"]["exchange"] == "runs"
+    assert metric["test"]["confidence_interval"] is None
+    assert metric["decision"]["procedure"] == "permutation"
+    binary = {**asked, "request": {"u": U, "v": V, "exchange": "runs"}}
+    if margin:
+        assert refusal(service.post("/v1/gate", binary)) == ("/margin", "margin_needs_items")
+
+
+def test_a_gate_of_one_run_against_several_baseline_runs(service: Any) -> None:
+    old = [[1] * 9 + [0]] * 14
+    asked = {
+        "kind": "scores",
+        "policy": "no_regression",
+        "request": {"u": [[0]] * 14, "v": old, "exchange": "runs"},
+    }
+    worse = service.post("/v1/gate", asked)
+    assert worse.json()["verdict"] == "fail"
+    asked["request"]["u"] = [[1]] * 14  # type: ignore[index]
+    assert service.post("/v1/gate", asked).json()["verdict"] == "pass"
+
+
+def test_a_gate_of_one_item_with_many_runs(service: Any) -> None:
+    asked = {"kind": "scores", "request": {"u": [[0] * 8], "v": [[1] * 8], "exchange": "runs"}}
+    assert service.post("/v1/gate", asked).json()["verdict"] == "fail"
+    asked["request"] = {"u": [[0] * 8], "v": [[1] * 8]}
+    assert refusal(service.post("/v1/gate", asked)) == ("/request/u", "one_item")
+
+
+def test_boards(service: Any) -> None:
+    systems = {"A": U, "B": V, "C": W}
+    asked = {"kind": "scores", "systems": systems, "exchange": "runs"}
+    board = service.post("/v1/compare", asked).json()
+    for pair in board["pairs"]:
+        alone = {"u": systems[pair["u"]], "v": systems[pair["v"]], "exchange": "runs"}
+        assert pair["p_value"] == service.post("/v1/tests/scores", alone).json()["p_value"]
+    answered = service.post("/v1/compare", {**asked, "exchange": "items"})
+    assert answered.json()["errors"][0]["code"] == "unequal_repeats"
+    assert answered.json()["errors"][0]["choices"][0]["fields"] == {"exchange": "runs"}
+    assert refusal(service.post("/v1/compare", {**asked, "adjust": "max_t"})) == ("/adjust", "not_available")
+    refused = service.post("/v1/compare", {**asked, "confidence_level": 0.9})
+    assert refusal(refused) == ("/confidence_level", "exchange_has_no_interval")
+    refused = service.post("/v1/compare", {**asked, "statistic": "sign"})
+    assert refusal(refused) == ("/exchange", "exchange_needs_means")
+
+
+def test_boards_of_several_data_sets(service: Any) -> None:
+    sets = {"one": {"systems": {"A": U, "B": V}}, "two": {"systems": {"A": V[:4], "B": W[:4]}}}
+    asked = {"kind": "scores", "datasets": sets, "exchange": "runs"}
+    assert refusal(service.post("/v1/compare", asked)) == ("/aggregate", "no_macro")
+    for more in ({"aggregate": "micro"}, {"aggregate": None}, {"combine": "fisher"}):
+        assert service.post("/v1/compare", {**asked, **more}).status_code == 200
+
+
+def test_files(service: Any) -> None:
+    files = {"u": ("u.jsonl", lines(U)), "v": ("v.jsonl", lines(V))}
+    asked = {"exchange": "runs", "alternative": "greater"}
+    read = service.post("/v1/tests/files", files=files, data=asked).json()
+    alone = service.post("/v1/tests/scores", {"u": U, "v": V, **asked}).json()
+    assert (read["p_value"], read["exchange"]) == (alone["p_value"], "runs")
+    pooled = service.post("/v1/tests/files", files=files, data={**asked, "average": "runs"}).json()
+    assert pooled["statistic"]["observed"] == pytest.approx(1 - 7 / 16)
+    three = [("system", (f"{name}.jsonl", lines(side))) for name, side in (("A", U), ("B", V), ("C", W))]
+    assert service.post("/v1/compare", files=three, data={"exchange": "runs"}).status_code == 200
+
+
+def test_means_of_runs_in_a_file_cannot_be_exchanged(service: Any) -> None:
+    rows = [{"doc_id": at, "filter": "none", "acc": 1.0, "metrics": ["acc"], "resps": [["a"], ["b"]], "target": "a",
+             "filtered_resps": ["a", "b"], "doc": {}} for at in range(3)]  # fmt: skip
+    files = {
+        role: (f"samples_{role}.jsonl", "".join(json.dumps(row) + "\n" for row in rows)) for role in "uv"
+    }
+    answered = service.post("/v1/tests/files", files=files, data={"exchange": "runs"})
+    if answered.status_code == 422:
+        assert [flaw["code"] for flaw in answered.json()["errors"]] == ["runs_averaged"]
+
+
+def test_plans_and_lists(service: Any) -> None:
+    request = {"u": U, "v": V, "exchange": "runs"}
+    plan = service.post("/v1/plan", {"kind": "scores", "request": request}).json()
+    assert plan["method"] in ("rational", "fft")
+    listed = service.post("/v1/batch", {"tests": [{"kind": "scores", "request": request}]}).json()
+    assert listed["results"][0]["answer"]["exchange"] == "runs"
+    pilot = {"design": {"kind": "pilot", "request_kind": "scores", "request": {**EQUAL, "exchange": "runs"}}}
+    assert refusal(service.post("/v1/power", {**pilot, "effect": 1, "solve": "power"})) == (
+        "/design/request/exchange",
+        "exchange_has_no_interval",
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "svg"])
+def test_reports(service: Any, form: str) -> None:
+    answered = service.post(f"/v1/tests/scores?format={form}", {**EQUAL, "exchange": "runs"})
+    assert answered.status_code == 200
+    if form in ("markdown", "html"):
+        assert "new runs of these items" in answered.text
+
+
+def test_the_package_and_the_command_line(tmp_path: Path) -> None:
+    result = exactperm.test(U, V, exchange="runs", alternative="greater", exact_fraction=True)
+    assert result.exchange == "runs"
+    assert result.p_value_fraction is not None
+    assert result.p_value == pytest.approx(float(result.p_value_fraction.value))
+    gated = exactperm.gate(exactperm.scores(U, V, exchange="runs"))
+    assert gated.metrics[0].test.exchange == "runs"
+    board = exactperm.compare({"A": U, "B": V}, exchange="runs")
+    assert board.pairs is not None
+    paths = [tmp_path / "new.jsonl", tmp_path / "old.jsonl"]
+    for path, side in zip(paths, (U, V), strict=True):
+        path.write_text(lines(side))
+    for command in (["test"], ["gate"], ["compare"], ["plan"]):
+        done = run(*command, *map(str, paths), "--exchange", "runs", "--average", "runs")
+        assert done.exit_code in (0, 1), done.output
