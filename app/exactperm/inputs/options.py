@@ -31,7 +31,7 @@ class OptionValues:
     """The options of the readers: types, defaults, and what the command line, the page and the OpenAPI document say of them."""
 
     statistic: Text = None
-    metric: Annotated[Text, About("Metric", "Which of an item's numbers to compare.")] = None
+    metric: Annotated[Text, About("Metric", "The number of an item to compare.")] = None
     metric_u: Annotated[Text, About("Metric of U", "lm-eval: the metric of U alone, such as acc.")] = None
     metric_v: Annotated[Text, About("Metric of V", "lm-eval: the metric of V alone, such as acc_norm.")] = None
     measure: Annotated[Text, About("Measure", "trec: which measure, such as map, P_10 or ndcg.")] = None
@@ -42,58 +42,57 @@ class OptionValues:
     filter_v: Annotated[Text, About("Filter of V", "lm-eval: the filter of V alone.")] = None
     task: Annotated[Text, About("Task", "every-eval-ever: which task.")] = None
     path: Annotated[Text, About(
-        "List of items", "Which list of a JSON document holds the items, when several may: results.items.",
+        "List of items", "The list of a JSON document that holds the items, if ambiguous: results.items.",
     )] = None
-    sheet: Annotated[Text, About("Sheet", "Which sheet of a spreadsheet, when several have cells.")] = None
+    sheet: Annotated[Text, About("Sheet", "The sheet of a spreadsheet, if several have cells.")] = None
     scorer: Annotated[Text, About("Scorer", "inspect: which scorer.")] = None
     system_u: Annotated[Text, About(
-        "Which system is U, the candidate", "Its name or column, when one file has several systems.",
+        "Which system is U, the candidate", "Its name or column, if one file has several systems.",
     )] = None
     system_v: Annotated[Text, About(
-        "Which system is V, the baseline", "Its name or column, when one file has several systems.",
+        "Which system is V, the baseline", "Its name or column, if one file has several systems.",
     )] = None
     id_column: Annotated[Text, About("Column of ids", "The column of ids.")] = None
     score_column: Annotated[Text, About("Column of scores", "The column of scores.")] = None
     system_column: Annotated[Text, About("Column of systems", "The column of systems.")] = None
     delimiter: Annotated[Text, About(
-        "Delimiter", "What separates the columns: comma, tab, pipe, semicolon or blank.",
+        "Delimiter", "The separator of columns: comma, tab, pipe, semicolon or blank.",
         {"comma": "Comma", "tab": "Tab", "pipe": "Pipe", "semicolon": "Semicolon", "blank": "Blank"}, is_open=True,
     )] = None
     decimal: Annotated[Text, About(
-        "Decimal mark", "How tables write a half: point, 0.5, or comma, 0,5; guessed where it can be nothing else.",
+        "Decimal mark", "Decimal mark of tables: point (0.5) or comma (0,5); guessed if unambiguous.",
         {"point": "Point", "comma": "Comma"}, is_open=True,
     )] = None
     gold_column: Annotated[Text, About("Column of gold", "ranking: the column of labels, human scores or times.")] = None
     event_column: Annotated[Text, About("Column of events", "ranking: the column of events, 1, and censored items, 0.")] = None
     label_column: Annotated[Text, About(
         "Column of people’s labels",
-        "The scores are a judge's; what people said of some items: a column of each system, such as human, or "
-        "human_u:human_v.",
+        "For scores of a judge: the labels of people for some items, a column of each system, such as human, or human_u:human_v.",
     )] = None
     covariates: Annotated[Text, About(
         "Covariates",
-        "Numbers of each output that the difference is made independent of: columns, such as length, or length_u:length_v.",
+        "Numbers of each output of which the difference is made independent: columns, such as length, or length_u:length_v.",
     )] = None
-    correction: Annotated[str, About("Share of the judge", "Of label_column: lambda from 0 to 1, or auto.")] = AUTO_SHARE
+    correction: Annotated[str, About("Share of the judge", "For label_column: lambda from 0 to 1, or auto.")] = AUTO_SHARE
     groups: Annotated[Text, About(
         "Groups of pairs",
-        "Only pairs of items of one group count: a column; of mt-metrics-eval segment (default), system or none.",
+        "Compare only pairs of items of one group: a column; for mt-metrics-eval segment (default), system or none.",
     )] = None
     clusters: Annotated[Text, About(
         "Clusters",
-        "What groups items that swap together: a column, a field, a metadata key, document or call. With a file for each "
+        "The groups of items that swap together: a column, a field, a metadata key, document or call. With a file for each "
         "task: task (the default) or item.",
     )] = None
     slices: Annotated[Text, About(
         "Slices",
-        "What says which slice an item is in (its language, its topic): a column, a field or a metadata key; a cell may hold "
-        "a JSON list of several. Each slice is tested by itself. With a file for each task: task.",
+        "The slice of an item (its language, its topic): a column, a field or a metadata key; a cell may hold "
+        "a JSON list of several. Each slice is tested separately. With a file for each task: task.",
     )] = None
     on_missing: Annotated[OnMissingOutcome, About(
         "Items only one system has", "Items that only one system has.",
         {"error": "Refuse, and name them", "drop": "Leave them out, and count them",
-         "bounds": "Bound the p-value, whatever they are",
-         "zero": "Count them 0 (trec, as trec_eval -c; inspect, no answer as its accuracy)"},
+         "bounds": "Bound the p-value over all values",
+         "zero": "Count them as 0 (trec, as trec_eval -c; inspect, no answer as in its accuracy)"},
     )] = "error"
     on_mismatch: Annotated[Literal["error", "drop", "keep"], About(
         "Items that differ under one id", "Items that both systems describe differently under one id.",
@@ -101,7 +100,7 @@ class OptionValues:
          "keep": "They are the same, worded differently"},
     )] = "error"
     missing_range: Annotated[Text, About(
-        "What a missing outcome may be", "Of on_missing bounds: the least and the largest score that there can be, such as 0,1.",
+        "Range of missing outcomes", "With on_missing bounds: the lowest and the highest possible score, such as 0,1.",
     )] = None
     decimals: Annotated[Integer, About("Round scores to decimals", "Round scores to this many decimals, 0 to 12.")] = None
     items: Annotated[Literal["sentence", "word"], About(
@@ -113,7 +112,7 @@ class OptionValues:
         {"lenient": "Lenient, as conlleval", "strict": "Strict, as IOB2, IOBES or BILOU"},
     )] = "lenient"
     scheme: Annotated[Literal["BIO", "IOB2", "IOBES", "BILOU"], About(
-        "Scheme", "conll: the tagging scheme, BIO (lenient, BIOES and BILOU too) or a strict one.",
+        "Scheme", "conll: the tagging scheme, BIO (lenient, also BIOES and BILOU) or a strict one.",
         {"BIO": "BIO", "IOB2": "IOB2", "IOBES": "IOBES", "BILOU": "BILOU"},
     )] = "BIO"
     token_column: Annotated[Integer, About("Column of tokens", "conll: the column of tokens, from 1.")] = None
@@ -122,11 +121,11 @@ class OptionValues:
     tag_column_u: Annotated[Integer, About("Column of U’s tags", "conll: the column of tags of U.")] = None
     tag_column_v: Annotated[Integer, About("Column of V’s tags", "conll: the column of tags of V.")] = None
     reduce_epochs: Annotated[Literal["mean", "max", "none"], About(
-        "Several epochs", "inspect: what becomes of several epochs of a sample.",
-        {"mean": "Their mean", "max": "Their best", "none": "Items of their own, clustered by sample"},
+        "Several epochs", "inspect: how to combine several epochs of a sample.",
+        {"mean": "Their mean", "max": "Their best", "none": "Separate items, clustered by sample"},
     )] = "mean"
     allow_incomplete: Annotated[bool, About(
-        "Read logs of runs that did not finish", "inspect, openai-evals: read logs of runs that did not finish.",
+        "Read logs of unfinished runs", "inspect, openai-evals: read logs of unfinished runs.",
         {"true": "Yes", "false": "No"},
     )] = False
 # fmt: on
