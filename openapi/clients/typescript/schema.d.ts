@@ -4541,7 +4541,7 @@ export interface components {
             power: number | null;
             /**
              * Floor
-             * @description For runs: the least accuracy of a new run that is no alarm; a count over the items.
+             * @description For runs: the least accuracy of a new run without an alarm; a count over the items.
              */
             floor: number | null;
             /**
@@ -6421,7 +6421,7 @@ export interface operations {
                 /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
                 /** @description Which picture (svg, png). Default leaderboard. */
-                picture?: "leaderboard" | "heatmap" | "bars" | "forest";
+                picture?: "leaderboard" | "heatmap" | "bars" | "forest" | "frontier";
                 /** @description Which table (csv). Default systems. */
                 table?: "systems" | "pairs";
                 /** @description Names of an array's columns, or the columns of a table to use: separated by commas, or a JSON list. */
