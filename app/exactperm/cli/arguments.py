@@ -335,8 +335,7 @@ def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
     if not given["paths"]:
         if not design:
             raise click.UsageError(
-                "Give the known quantities: --p10 and --p01; --u, --v and --discordance; --sd; or the "
-                "files of a pilot."
+                "Give the known quantities: --p10 and --p01; --u, --v and --discordance; --sd; or the files of a pilot."
             )
         kind = "sd" if set(design) == {"sd"} else "binary"
         return PowerRequest({"design": {"kind": kind, **design}, **members}), Form({}, {}, {})

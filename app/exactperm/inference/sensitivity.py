@@ -98,10 +98,7 @@ class Sizes:
             if form.range < MAX_TOTAL:
                 unit = sizes.unit * Fraction(self.items, n) if self.grows == "mean" else sizes.unit
                 return replace(sizes, form=form, unit=unit, items=n)
-        detail = (
-            f"The pilot's differences have too many digits to be summed over {n:,} items: round them, "
-            "or leave out the much larger ones."
-        )
+        detail = f"The pilot's differences have too many digits to be summed over {n:,} items: round them, or leave out the much larger ones."
         raise InvalidTest.at("/design/request", "too_many_digits", detail)
 
 
@@ -159,10 +156,7 @@ def rounded(sizes: Sizes) -> Sizes:
 
 
 def _no_power(what: str) -> InvalidTest:
-    detail = (
-        f"There is no power of a test of {what}: it is available for differences of scores, accuracy, "
-        "F1 or another ratio."
-    )
+    detail = f"There is no power of a test of {what}: it is available for differences of scores, accuracy, F1 or another ratio."
     return InvalidTest.at("/design/request/statistic", "no_power", detail)
 
 

@@ -344,10 +344,7 @@ def _why(text: str, *, comma: bool, percent: bool) -> str:
     if not percent and PERCENT.fullmatch(text):
         return "Percent signs are not read here: leave them out, in all lines."
     if SPREAD.search(text):
-        return (
-            "A mean with its deviation is an average, not an item: give the scores of the items, or of "
-            "the runs, each on its own line."
-        )
+        return "A mean with its deviation is an average, not an item: give the scores of the items, or of the runs, each on its own line."
     if SHEET_ERROR.fullmatch(text):
         return "This is a spreadsheet error: correct the cell, or leave it empty if there is no score."
     folded = text.lower()

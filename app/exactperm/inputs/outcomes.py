@@ -237,17 +237,11 @@ def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
     """Unroll counts b (only U is right) and c (only V), a (both) and d (neither) into scores; raises InvalidTest."""
     for name in CELLS:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:
-            detail = (
-                f"{name} must be a number of items (b is that of items which only U gets right): a "
-                "whole number from 0."
-            )
+            detail = f"{name} must be a number of items (b is that of items which only U gets right): a whole number from 0."
             raise InvalidTest.at(f"/{name}", "not_a_count", detail)
     if ("a" in cells) != ("d" in cells):  # the count of the other is unknown
         lacking, other = ("d", "a") if "a" in cells else ("a", "d")
-        detail = (
-            f"There is {other} but no {lacking}: give all of a, b, c and d (the items that both get "
-            "wrong), or only b and c."
-        )
+        detail = f"There is {other} but no {lacking}: give all of a, b, c and d (the items that both get wrong), or only b and c."
         raise InvalidTest.at(f"/{lacking}", "missing_field", detail)
     _total(cells.get(name, 0) for name in CELLS)
     return {

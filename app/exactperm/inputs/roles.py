@@ -436,10 +436,7 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
         return [Key(each) for each in columns]
     same = all(own == keys[0] for own in keys)
     if not unique and not same and None not in [frame.index for frame in frames]:
-        detail = (
-            "The first columns, which are not named as ids, repeat and differ: give a column id with "
-            "the same items in both files."
-        )
+        detail = "The first columns, which are not named as ids, repeat and differ: give a column id with the same items in both files."
         raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
     return None
 

@@ -83,10 +83,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     only(by_role, reader.roles, name)
     refuse_unused(sorted(options.given()), reader.uses | ALWAYS, name)
     if options.on_missing == ZERO and not reader.zero:
-        detail = (
-            f"The format {name} does not count missing items as 0; only trec (as trec_eval -c) and "
-            "inspect do. Set `on_missing=drop`, or add them."
-        )
+        detail = f"The format {name} does not count missing items as 0; only trec (as trec_eval -c) and inspect do. Set `on_missing=drop`, or add them."
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
@@ -233,10 +230,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     refuse_metrics_for_ids(metrics if numbers else [], look.source.pointer, f"{look.source.label}: ")
     alike = [each for each in fitting if look.is_json == any("json" in one for one in each.suffixes)]
     likely = [each.name for each in alike or fitting or _ALL]
-    detail = (
-        f"{look.source.label}: neither the first bytes nor the file name show the format; name it with "
-        f"`format`, such as {_some(likely)}."
-    )
+    detail = f"{look.source.label}: neither the first bytes nor the file name show the format; name it with `format`, such as {_some(likely)}."
     raise InvalidTest.at("/options/format", "unknown_format", detail)
 
 

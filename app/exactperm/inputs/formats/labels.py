@@ -46,10 +46,7 @@ def labels_of(
         for role, (data, name) in columns.items():
             for row, text in enumerate(texts[role]):
                 if text is not None and known[text] != int(known[text]):
-                    detail = (
-                        "this is a score, not a label; scores need another statistic, such as auc "
-                        "(`statistic`)."
-                    )
+                    detail = "this is a score, not a label; scores need another statistic, such as auc (`statistic`)."
                     raise data.refused(row, name, "not_a_label", detail)
         known = {text: int(number) for text, number in known.items()}
     elif None in known.values():
@@ -151,10 +148,7 @@ def _refuse_single_system(look: FirstLook, name: str, truth: str, system: str) -
     if look.source.is_body:
         detail += "Send both systems; or, if these are scores of two systems, call them u and v."
         raise InvalidTest.at(look.source.line(1), "one_system", detail)
-    detail += (
-        "Send both systems, as columns of this file or in separate files; or, if they are scores of "
-        f"two systems, {marked('format', name)}."
-    )
+    detail += f"Send both systems, as columns of this file or in separate files; or, if they are scores of two systems, {marked('format', name)}."
     choices = choices_of("format", {name: f"{truth} and {system} are two systems"})
     raise InvalidTest.at("/files/file", "one_system", detail, choices)
 

@@ -252,16 +252,10 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
             detail = "an index, as pandas writes it? Call it id if it holds the items' ids; else leave it out (index=False)."
         elif is_summary(name) and of_name(name) is None:
             code = "summary_column"
-            detail = (
-                "averages or totals of the others are not a system. Remove it, or name the columns to "
-                "compare (`systems`)."
-            )
+            detail = "averages or totals of the others are not a system. Remove it, or name the columns to compare (`systems`)."
         elif name == gold:
             code = "gold_column"
-            detail = (
-                "gold, which others are compared with, is not a system. Name a statistic such as auc "
-                "or accuracy, or name the columns to "
-            )
+            detail = "gold, which others are compared with, is not a system. Name a statistic such as auc or accuracy, or name the columns to "
             detail += "compare (`systems`)."
         else:
             continue

@@ -89,10 +89,7 @@ def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[l
         flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
         raise InvalidTest(error.detail, flaws=flaws) from None
     if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
-        detail = (
-            "Documents go by line, and the ids of the texts are in another order: sort the files in "
-            "the same order."
-        )
+        detail = "Documents go by line, and the ids of the texts are in another order: sort the files in the same order."
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
     return list(texts.values()), aligned.pairing
 

@@ -264,10 +264,7 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
         detail = "Only ids show which outcomes are missing in two files: give both a column of ids."
         raise InvalidTest.at(v.source.pointer, "no_ids", detail)
     if any(weight is not None for side in (u, v) for weight in side.weights):
-        detail = (
-            "Missing outcomes have bounds only without weights: leave the weights out, or set "
-            "`on_missing=drop`."
-        )
+        detail = "Missing outcomes have bounds only without weights: leave the weights out, or set `on_missing=drop`."
         raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 

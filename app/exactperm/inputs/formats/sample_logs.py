@@ -198,10 +198,7 @@ NO_FILTER = "none"
 UNITS = {"word_perplexity": "words", "byte_perplexity": "bytes", "bits_per_byte": "bytes"}
 PERPLEXITY = "perplexity"
 NLL = "nll"  # negative log-likelihood
-OF_LIKELIHOODS = (
-    "A document's score is minus its log-likelihood, in nats. Both systems have the same texts, so the "
-    "p-value is also that of the perplexity."
-)
+OF_LIKELIHOODS = "A document's score is minus its log-likelihood, in nats. Both systems have the same texts, so the p-value is also that of the perplexity."
 RIGHT_OF = ("right", "instructions")
 RATIO = StatisticSpec("ratio", {"numerator": RIGHT_OF[0], "denominator": RIGHT_OF[1]})
 OF_LISTS = (

@@ -364,10 +364,7 @@ def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
 
 
 def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
-    detail = (
-        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no separate score, "
-        "so a mean over items would be "
-    )
+    detail = f"{escaped(metric)} is a corpus metric: an item has only a part of it and no separate score, so a mean over items would be "
     detail += "another metric."
     return table.source.refused(row.place(metric), "corpus_metric", detail)
 
@@ -411,10 +408,7 @@ def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: Read
         if None not in (value, theirs) and value != theirs
     ]
     for mine, name, pointer in differing[:1]:
-        detail = (
-            f"{name} of {quoted(mine.key)} differs from u at {in_words(mine.path)}: the two files are "
-            "not about the same items."
-        )
+        detail = f"{name} of {quoted(mine.key)} differs from u at {in_words(mine.path)}: the two files are not about the same items."
         # Without these items, too few would be left.
         most = 2 * len({row.key for row, *_ in differing}) >= len(first)
         choices = [one for one in MISMATCH if not most or one.fields["on_mismatch"] != "drop"]
@@ -431,8 +425,7 @@ def _checked(
         without = [table.source.role for table, own in zip((u, v), has, strict=True) if not all(own)]
         if without and name.endswith(HASH):
             notes.append(
-                f"{name} is missing for some items of {' and '.join(without)}: it was compared for the "
-                "others only."
+                f"{name} is missing for some items of {' and '.join(without)}: it was compared for the others only."
             )
     notes += dict.fromkeys((*u.notes, *v.notes))
     if None in (u.task, v.task) or u.task == v.task:

@@ -56,10 +56,8 @@ COUNT_STATISTICS = (
 )
 # Columns of rows that are not items, with messages: results of cocodataset/cocoapi, and a curve as TensorBoard saves it.
 NO_ITEMS = {
-    ("image_id", "category_id", "score"): ("detections in images, whose scores do not say whether they are "
-                                          "right: give a number for each image"),
-    ("Wall time", "Step", "Value"): ("points of a training curve: give the scores of the items of the "
-                                    "evaluation"),
+    ("image_id", "category_id", "score"): ("detections in images, whose scores do not say whether they are right: give a number for each image"),
+    ("Wall time", "Step", "Value"): ("points of a training curve: give the scores of the items of the evaluation"),
 }  # fmt: skip
 CHOOSE_RUNS = "choose_runs"
 
@@ -489,10 +487,7 @@ def _runs_finding(frame: Frame, key: Key) -> Iterator[Finding]:
     """The finding that rows of several runs were paired by position, since no column identifies items."""
     run = None if key.columns else frame.find(RUN)
     if run is not None and 1 < len(set(map(str, frame.column(run)))) < frame.n:
-        detail = (
-            f"{quoted(run)} names the run of a row, but no column names the item: each row was taken "
-            "as a separate item. Give "
-        )
+        detail = f"{quoted(run)} names the run of a row, but no column names the item: each row was taken as a separate item. Give "
         detail += f"a column of ids; or {marked('clusters', run)} to swap each {run[:40]} as a whole; or remove the column."
         yield Finding(
             CHOOSE_RUNS, detail, frame.top, choices_of("clusters", {run: f"Each {run[:40]} swaps as a whole"})
@@ -535,10 +530,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
         raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
-        detail += (
-            f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are "
-            "compared with gold (`format=labels`)."
-        )
+        detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."
         raise frame.refused(0, texts[0], "not_a_number", detail)
     if texts:
         notes.append(f"Columns of texts are not systems and were left out: {some(texts)}.")

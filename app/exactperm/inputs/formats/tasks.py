@@ -182,10 +182,7 @@ def _by_task(parts: Sequence[UploadedFile], pointer: str) -> dict[str, UploadedF
     if names is None:
         seen = sorted(part.path for part in parts)
         twice = next((name for name, after in itertools.pairwise(seen) if name == after), seen[0])
-        detail = (
-            f"Two files have the same task by their names, such as {quoted(twice)}: leave the older ones "
-            "out, or rename each by its task."
-        )
+        detail = f"Two files have the same task by their names, such as {quoted(twice)}: leave the older ones out, or rename each by its task."
         raise InvalidTest.at(pointer, "duplicate_task", detail)
     return {task: replace(part, name=part.path, folder="") for task, part in zip(names, parts, strict=True)}
 
