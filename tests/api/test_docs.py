@@ -217,7 +217,7 @@ def test_every_relation_and_every_picture_has_a_row(service: Any) -> None:
     assert [cell.strip("`") for cell in pictures] == list(get_args(BoardPicture))
     for name in get_args(BoardPicture):
         answer = service.post(f"/v1/compare?format=svg&picture={name}", content=TABLE, headers=CSV)
-        assert answer.status_code == 200, name
+        assert answer.status_code == (422 if name == "frontier" else 200), name  # which needs costs
 
 
 def test_statements_on_the_first_board_of_the_page_are_true(service: Any) -> None:
