@@ -113,7 +113,10 @@ def test_every_option_has_its_default_in_the_table() -> None:
     table = section(HTTP, "Options of every test")
     defaults = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", table, flags=re.MULTILINE))
     expected = {}
-    of_scores = {name: ScoresRequest.model_fields[name] for name in ("decimals", "missing_range")}
+    of_scores = {
+        name: ScoresRequest.model_fields[name]
+        for name in ("decimals", "missing_range", "labels", "correction", "covariates")
+    }
     for name, field in {**TestRequest.model_fields, **of_scores}.items():
         default = field.default
         expected[name] = default.model_dump() if hasattr(default, "model_dump") else default
