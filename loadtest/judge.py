@@ -41,6 +41,7 @@ DESIGNS = (
     Design("no difference to people, the judge favours U", 100, 1_000, bias=0.25),
     Design("U better by 0.12, a judge that agrees with people on 0.9", 60, 600, better=0.12),
     Design("U better by 0.12, a judge that agrees with people on 0.97", 60, 600, better=0.12, agrees=0.97),
+    Design("no difference to people, the judge favours U", 10, 300, bias=0.25),
 )
 
 

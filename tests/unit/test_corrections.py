@@ -544,6 +544,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "weights": ({"labels": LABELS, "weights": [1] * 8}, "/weights", "no_weights"),
     "the bootstrap": ({"labels": LABELS, "test": "bootstrap"}, "/test", "correction_needs_permutation"),
     "e-values": ({"labels": LABELS, "sequential": {}}, "/sequential", "not_available"),
+    "runs": ({"labels": LABELS, "exchange": "runs"}, "/exchange", "correction_needs_items"),
+    "items and runs": ({"covariates": {"length": LENGTHS}, "exchange": "both"}, "/exchange", "correction_needs_items"),
     "bounds": ({"labels": LABELS, "on_missing": "bounds"}, "/on_missing", "no_missing_bounds"),
     "no covariate": ({"covariates": {"length": {"u": [*LENGTHS["u"][:7], None], "v": LENGTHS["v"]}}}, "/covariates/length/u/7", "not_a_number"),
     "a covariate of some": ({"ids": IDS, "covariates": {"n": {"u": {"a": 1}, "v": dict.fromkeys(IDS, 1)}}}, "/covariates/n/u/b", "missing_covariate"),
