@@ -86,7 +86,7 @@ def from_fraction(numerator: int, log2_denominator: int) -> Probability:
 
 
 def from_ratio(value: Fraction) -> Probability:
-    """A positive fraction as a probability; only the logarithm is rounded."""
+    """Convert a positive fraction; only the logarithm is rounded."""
     top, below = value.numerator, value.denominator
     if below & (below - 1) == 0:
         return from_fraction(top, below.bit_length() - 1)
@@ -96,8 +96,8 @@ def from_ratio(value: Fraction) -> Probability:
 
 
 def log_ratio(part: int, whole: int) -> float:
-    """log(part / whole) of positive integers of any length, right to a few units of its last place and of one."""
-    ratio = part / whole  # correctly rounded, unless it is no normal double
+    """Return log(part / whole) of positive integers of any length, to a few roundings of itself and of 1."""
+    ratio = part / whole  # correctly rounded where it is a normal double
     return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
 
 

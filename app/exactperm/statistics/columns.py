@@ -322,7 +322,7 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
         )
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     if data.correction is not None:
-        detail = "Missing outcomes have no bounds beside labels or covariates: set `on_missing=drop`."
+        detail = "Missing outcomes have no bounds with labels or covariates: set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     low, high = data.gaps.low, data.gaps.high
     for name, sides in (("u", (data.u, data.gaps.u)), ("v", (data.v, data.gaps.v))):
@@ -355,13 +355,13 @@ def filled(data: Scores, *, best: bool) -> Scores:
 
 
 def _joined(
-    complete: Column | Repeated, own: Column | Repeated, fill: float, others: Integers, neither: int
+    complete: Column | Repeated, alone: Column | Repeated, fill: float, others: Integers, neither: int
 ) -> Column | Repeated:
     """Build the column of a system: complete items, its items alone, and its gaps, with the other's numbers of samples."""
     lengths = np.concatenate(
-        [lengths_of(complete), lengths_of(own), others, np.ones(neither, dtype=np.int64)]
+        [lengths_of(complete), lengths_of(alone), others, np.ones(neither, dtype=np.int64)]
     )
-    known = [samples_in(side) for side in (complete, own)]
+    known = [samples_in(side) for side in (complete, alone)]
     number = int(others.sum()) + neither
     whole = float(fill).is_integer() and abs(fill) < EXACT_DOUBLE
     if not whole and any(
@@ -665,7 +665,7 @@ def _require_as_many(
 
 
 def other_exchange(spec: StatisticSpec) -> tuple[Choice, ...]:
-    """The choice of a test that unequal numbers of runs do not trouble, where the statistic has one."""
+    """Return the choice that allows unequal numbers of runs, where the statistic has one."""
     whole = spec.parameters.get("repeats") in {"all", "any"} and spec.parameters.get("k") is None
     return (EXCHANGE_RUNS,) if spec.name in OF_RUNS and not whole else ()
 

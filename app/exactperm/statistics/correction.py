@@ -90,8 +90,8 @@ def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
     scores = _on_lattice(data, unit_of(spec.parameters.get("unit")), "/u")
     raw = _mean(scores, 0) - _mean(scores, 1)
     if labelled is None:
-        beside = {name: _on_lattice(own, None, f"/covariates/{name}") for name, own in columns.items()}
-        parts = [(one.unit, _difference(one)) for one in beside.values()]
+        covariates = [_on_lattice(column, None, f"/covariates/{name}") for name, column in columns.items()]
+        parts = [(lattice.unit, _difference(lattice)) for lattice in covariates]
         target, below = (scores.unit, _difference(scores)), len(data.u)
     else:
         labels = _on_lattice(columns["labels"], None, "/labels")
@@ -104,7 +104,7 @@ def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
     chosen = _coefficients(units, data.correction, list(columns))
     unit, stay = _effects(units, chosen)
     if labelled is None:
-        shares = [_mean(one, 0) - _mean(one, 1) for one in beside.values()]
+        shares = [_mean(lattice, 0) - _mean(lattice, 1) for lattice in covariates]
         half = sum((b * x for b, x in zip(chosen, shares, strict=True)), Fraction(0)) / 2
         corrected = _mean(scores, 0) - half, _mean(scores, 1) + half
         facts = Corrected(dict(zip(columns, chosen, strict=True)), raw)

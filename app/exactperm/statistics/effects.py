@@ -175,13 +175,13 @@ def on_lattices(*groups: tuple[Column, ...]) -> list[Lattice]:
     """Put each group of columns on a lattice: all as decimals, or all as doubles, so that equal numbers are equal.
     Raises as `on_lattice` does.
     """
-    found = [on_lattice(*columns) for columns in groups]
-    if any(lattice.binary for lattice in found):
+    lattices = [on_lattice(*columns) for columns in groups]
+    if any(lattice.binary for lattice in lattices):
         return [
             lattice if lattice.binary else on_lattice(*columns, binary=True)
-            for lattice, columns in zip(found, groups, strict=True)
+            for lattice, columns in zip(lattices, groups, strict=True)
         ]
-    return found
+    return lattices
 
 
 def on_lattice(*columns: Column, exactly: bool = False, binary: bool = False) -> Lattice:

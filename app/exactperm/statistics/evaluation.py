@@ -274,12 +274,12 @@ def _bounds(node: Node, peaks: Sequence[int]) -> _Bounds:
         largest = max(size, node.divisor, *(abs(c) for _, c in node.terms), 1)
         return _Bounds(size, node.divisor, largest)
     if isinstance(node, Product):
-        one, other = _bounds(node.left, peaks), _bounds(node.right, peaks)
-        return _bounded(one.numerator * other.numerator, one.denominator * other.denominator, one, other)
+        left, right = _bounds(node.left, peaks), _bounds(node.right, peaks)
+        return _bounded(left.numerator * right.numerator, left.denominator * right.denominator, left, right)
     if isinstance(node, Quotient):
-        one, other = _bounds(node.numerator, peaks), _bounds(node.denominator, peaks)
+        left, right = _bounds(node.numerator, peaks), _bounds(node.denominator, peaks)
         return _bounded(
-            one.numerator * other.denominator, max(one.denominator * other.numerator, 1), one, other
+            left.numerator * right.denominator, max(left.denominator * right.numerator, 1), left, right
         )
     parts = [_bounds(child, peaks) for child in (node.parts if isinstance(node, Sum) else node.arguments)]
     total = parts[0]
@@ -304,8 +304,8 @@ def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]
             above = term if above is None else above + term
         return Ratios(np.asarray(above), np.full(1, node.divisor, dtype=kind))
     if isinstance(node, Product):
-        one, other = _ratios(node.left, columns, kind), _ratios(node.right, columns, kind)
-        return Ratios(one.numerator * other.numerator, one.denominator * other.denominator)
+        left, right = _ratios(node.left, columns, kind), _ratios(node.right, columns, kind)
+        return Ratios(left.numerator * right.numerator, left.denominator * right.denominator)
     if isinstance(node, Quotient):
         return _divided(_ratios(node.numerator, columns, kind), _ratios(node.denominator, columns, kind))
     parts = [

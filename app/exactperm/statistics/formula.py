@@ -167,9 +167,9 @@ def scale(node: Node, factor: Fraction) -> Node:
 
 def multiply(left: Node, right: Node) -> Node:
     """Return left * right."""
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, Linear) and one.value is not None:
-            return scale(other, one.value)
+    for factor, other in ((left, right), (right, left)):
+        if isinstance(factor, Linear) and factor.value is not None:
+            return scale(other, factor.value)
     return Product(left, right)
 
 

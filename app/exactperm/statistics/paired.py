@@ -28,7 +28,7 @@ class Slices:
     def labels(self) -> list[list[str]]:
         """Return the names of the slices of each item."""
         ends = np.cumsum(self.codes.lengths)[:-1]
-        return [[self.names[code] for code in own.tolist()] for own in np.split(self.codes.values, ends)]
+        return [[self.names[code] for code in codes.tolist()] for codes in np.split(self.codes.values, ends)]
 
 
 @dataclass(frozen=True, slots=True)

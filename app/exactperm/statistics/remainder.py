@@ -187,9 +187,9 @@ class Arithmetic:
 
     def multiply(self, x: Part, y: Part) -> Part:
         """Return x * y."""
-        for one, other in ((x, y), (y, x)):
-            if one.constant:
-                return self._constant_times(one, other)
+        for factor, other in ((x, y), (y, x)):
+            if factor.constant:
+                return self._constant_times(factor, other)
         most_x, most_y = self._odd(x), self._odd(y)
         far_y = abs(y.middle) + self._top(y.even)
         slope = x.middle * y.slope + y.middle * x.slope
@@ -206,9 +206,9 @@ class Arithmetic:
         middle = x.middle * y.middle
         return self._part(middle, slope, sizes, even, NOTHING, rest, rounded=abs(middle))
 
-    def _constant_times(self, one: Part, other: Part) -> Part:
+    def _constant_times(self, factor: Part, other: Part) -> Part:
         """Multiply by a factor that no swap changes, except for the error of its value."""
-        scaled, off = self.scale(other, one.middle), self._top(one.even)
+        scaled, off = self.scale(other, factor.middle), self._top(factor.even)
         far = abs(other.middle) + self._top(other.even)
         even = scaled.even.plus(Bound({}, off * far))
         return replace(scaled, even=even, rest=scaled.rest.plus(Bound({}, off * self._odd(other))))

@@ -39,8 +39,8 @@ _MOST_STEPS = 30_000_000
 class Runs:
     """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are reassigned together.
 
-    `observed` is S as observed, `ahead`, shape (M,), the sign of U's mean less V's in each unit. `score_u` and `score_v` are
-    the systems' means, sums or pass rates; `samples` says how many runs they had in all.
+    `ahead`, shape (M,), is the sign of U's mean minus V's in each unit. `score_u` and `score_v` are the means, sums or
+    pass rates of the systems, `samples` their total numbers of runs.
     """
 
     name: str
@@ -64,11 +64,11 @@ class _Side:
     factors: Whole
 
     def sums(self) -> Whole:
-        """The sum of the runs of each unit, shape (M,)."""
+        """Sum the runs of each unit, shape (M,)."""
         return np.asarray(np.add.reduceat(self.values, np.cumsum(self.lengths) - self.lengths))
 
     def totals(self) -> Whole:
-        """factor * sum of the runs of each unit, shape (M,)."""
+        """Return factor * sum of the runs of each unit, shape (M,)."""
         return np.asarray(self.sums() * self.factors)
 
 
@@ -80,7 +80,7 @@ def require_exchange(kind: str, name: str) -> None:
 
 
 def require_runs(data: Paired, name: str) -> Scores:
-    """The data, if its runs can be exchanged; raises InvalidTest."""
+    """Return the data if its runs can be exchanged; raises InvalidTest."""
     require_exchange(kind_of(data), name)
     assert isinstance(data, Scores)
     if data.correction is not None:
@@ -90,7 +90,7 @@ def require_runs(data: Paired, name: str) -> Scores:
 
 
 def by_runs(data: Scores, spec: StatisticSpec) -> Scores:
-    """The data of `average` runs when items are exchanged: an item weighs as much as it has runs; raises InvalidTest."""
+    """For `average` runs, weight each item by its number of runs; raises InvalidTest for weights or pass rates."""
     if spec.parameters.get("average") != "runs":
         return data
     if data.weights is not None:
@@ -104,9 +104,9 @@ def by_runs(data: Scores, spec: StatisticSpec) -> Scores:
 
 
 def reduce_runs(data: Scores, spec: StatisticSpec, margin: Fraction = Fraction(0)) -> Runs:
-    """The problem behind a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest.
+    """Reduce a difference of means, sums or pass rates to the test that exchanges runs; raises InvalidTest.
 
-    A `margin` is taken off every run of U first, so that the statistic is less by it.
+    A `margin` is first subtracted from the statistic, by an equal shift of every run of U.
     """
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
@@ -120,7 +120,7 @@ def reduce_runs(data: Scores, spec: StatisticSpec, margin: Fraction = Fraction(0
     lengths = [lengths_of(side) for side in (data.u, data.v)]
     pooled = spec.parameters.get("average") == "runs"
     if margin:
-        # What the statistic rises by where every run of U does by one.
+        # The rise of the statistic when every run of U rises by one.
         rise = Fraction(1)
         if spec.name == "sum_difference":
             rise = Fraction(len(values[0])) if pooled else _scale(data, spec) * _weight(data)
@@ -167,7 +167,7 @@ def _scale(data: Scores, spec: StatisticSpec) -> Fraction:
 
 
 def _weight(data: Scores) -> Fraction:
-    """The weights of all items together, in their unit."""
+    """Return the sum of the weights, in their unit."""
     return Fraction(len(data.u) if data.weights is None else sum(data.weights.values.tolist()))
 
 
@@ -205,8 +205,8 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
             raise InvalidTest.at(
                 f"/clusters/{int(differ.argmax())}",
                 "cluster_runs_differ",
-                "Run r of all items of a cluster is exchanged together, so that they need as many runs of each system: this "
-                "item has another number than others of its cluster. Leave clusters out, or the runs that not all have.",
+                "Run r of all items of a cluster is exchanged together, so that they need equal numbers of runs of each system: "
+                "this item differs from others of its cluster. Leave out clusters, or the runs that some items lack.",
             )
         starts = np.cumsum(lengths) - lengths
         within = np.arange(len(side.values)) - np.repeat(np.cumsum(side.lengths) - side.lengths, side.lengths)
@@ -242,7 +242,7 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
         for (row, of_u, of_v), count in groups.items():
             steps += steps_to_list(row, n)
             if steps > _MOST_STEPS:
-                detail = "The ways to deal so many different runs are too many to be listed: round the scores, so that more of them are equal."
+                detail = "These runs can be reassigned in too many ways to list: round the scores, so that more of them are equal."
                 raise InvalidTest.at("", "effects_too_large", detail, ROUNDED)
             yield relabelled(row[:n], row[n:], of_u, of_v), count
 

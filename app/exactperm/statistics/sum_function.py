@@ -179,10 +179,10 @@ def _linear(node: Linear, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
     total = _wider(np.asarray(to_double(node.constant)), np.asarray(to_double(node.constant)))
     for index, coefficient in node.terms:
         factor = to_double(coefficient)
-        one, other = factor * low[index], factor * high[index]
+        first, last = factor * low[index], factor * high[index]
         if coefficient < 0:
-            one, other = other, one
-        term = _wider(one, other)
+            first, last = last, first
+        term = _wider(first, last)
         total = _wider(total.low + term.low, total.high + term.high)
     divisor = to_double(node.divisor)
     return total if node.divisor == 1 else _wider(total.low / divisor, total.high / divisor)

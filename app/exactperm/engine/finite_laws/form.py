@@ -172,7 +172,7 @@ def ties_of(form: FiniteLaws, observed: int, alternative: Alternative) -> tuple[
 
 
 def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict[int, int]:
-    """{of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
+    """Count the ways to each of_u * (sum of U's runs) - of_v * (V's), for integer runs, shapes (n,) and (m,)."""
     runs, n, m = [*u, *v], len(u), len(v)
     low, high, total = min(runs), max(runs), sum(runs)
     if all(run in (low, high) for run in runs):
@@ -187,7 +187,7 @@ def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict
 
 
 def steps_to_list(runs: Sequence[int], taken: int) -> int:
-    """About how many steps `relabelled` takes for ascending integer runs, shape (n + m,)."""
+    """Estimate the steps of `relabelled` for ascending integer runs, shape (n + m,)."""
     few = min(taken, len(runs) - taken)
     if runs[few] in (runs[0], runs[-1]) and all(run in (runs[0], runs[-1]) for run in runs):
         return few

@@ -30,7 +30,7 @@ from .tilt import tilt_at
 def with_ties(
     method: str, form: FiniteLaws, region: Region, ties: tuple[int, ...]
 ) -> tuple[Probability, Probability]:
-    """P(T in region), which is not empty, by an exact method, and the mass at `ties` (`form.ties_of`)."""
+    """Return P(T in `region`), a nonempty one, by an exact method, and the mass at `ties` (`form.ties_of`)."""
     if method == "fft":
         return fft.with_ties(form, region, ties)
     found, tied = counted(form, region, ties)
@@ -38,7 +38,7 @@ def with_ties(
 
 
 def counted(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """Both as exact fractions."""
+    """Return both probabilities as exact fractions."""
     ways, total = ways_of(form), all_ways(form)
     inside = sum(
         int(sum((ways[t] for t in range(low, high + 1)), flint.fmpz(0))) for low, high in region.intervals

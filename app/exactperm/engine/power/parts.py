@@ -150,7 +150,7 @@ def _merged(sums: Integers, logs: Reals) -> tuple[Integers, Reals]:
 # Forms of other numbers of items, and of rounded sizes.
 
 
-# Up to so many sizes largest remainders keep the mixture.
+# Up to this many sizes, largest remainders keep the mixture.
 _FEW_SIZES = 64
 # Up to this many items that round to zero count as the least size: negligible in the sum, but not among its values.
 _CACHE_SIZE = 4_096

@@ -131,7 +131,7 @@ class ClusterLaw:
         return fixed + product + _CELL * cells, fixed + _INTEGER * (cells + product), 32.0 * width * height
 
     def quadrant(self, at: int, below: int) -> tuple[float, int]:
-        """P(Q_U > values[below], Q_V <= values[at]), at <= below, as a mantissa and an exponent."""
+        """Return P(Q_U > values[below], Q_V <= values[at]), at <= below, as a mantissa and an exponent."""
         return float(self._solved(at, below, np.ones(1), 0.5)), 0
 
     def count(self, at: int, below: int) -> int:

@@ -22,7 +22,7 @@ from .box import Box, Extreme, mask_of
 
 # The number of all ways, 2**n, must fit a double.
 MAX_ITEMS = 1000
-# Up to so many items, a double holds the ways exactly; or an int64.
+# The most items whose number of ways is exact as a double, and as an int64.
 EXACT_ITEMS, _INT64_ITEMS = 53, 62
 _PRIME_BITS = 62
 _LISTED = 1 << 16

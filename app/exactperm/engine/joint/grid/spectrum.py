@@ -192,7 +192,7 @@ Numbers = TypeVar("Numbers", Reals, Complex)
 _CELLS_AT_ONCE = 1 << 15
 # Factors smaller than this count as this much in the error bound: their error is absolute, not relative.
 _LEAST = 0.25
-# Rows are tested for negligibility after every so many groups.
+# Groups between two tests of the rows for negligibility.
 _CHECKED_EVERY = 16
 
 
