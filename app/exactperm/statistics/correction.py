@@ -148,7 +148,7 @@ def _coefficients(
     (unit, target), *parts = units
     varying = [at for at, (_, column) in enumerate(parts) if column.any()]
     columns = [parts[at][1] for at in varying]
-    products = [[_dot(one, other) for other in columns] for one in columns]
+    products = [[_dot(row, column) for column in columns] for row in columns]
     for size in range(2, len(varying) + 1):
         if flint.fmpz_mat([row[:size] for row in products[:size]]).rank() < size:
             name = names[varying[size - 1]]
@@ -159,11 +159,11 @@ def _coefficients(
         right = flint.fmpq_mat([[_dot(column, target)] for column in columns])
         solved = flint.fmpq_mat(products).solve(right)
         for row, at in enumerate(varying):
-            one = solved[row, 0]
-            chosen[at] = Fraction(int(one.p), int(one.q)) * unit / parts[at][0]
+            value = solved[row, 0]
+            chosen[at] = Fraction(int(value.p), int(value.q)) * unit / parts[at][0]
     if correction.labelled is None:
-        return [_three_digits(one) for one in chosen]
-    return [min(max(Fraction(round(one * _PARTS), _PARTS), Fraction(0)), Fraction(1)) for one in chosen]
+        return [_three_digits(value) for value in chosen]
+    return [min(max(Fraction(round(value * _PARTS), _PARTS), Fraction(0)), Fraction(1)) for value in chosen]
 
 
 def _three_digits(number: Fraction) -> Fraction:
@@ -180,20 +180,20 @@ def _three_digits(number: Fraction) -> Fraction:
     return round(number / step) * step
 
 
-def _dot(one: Whole, other: Whole) -> int:
+def _dot(left: Whole, right: Whole) -> int:
     """Return the exact scalar product of two columns, shape (M,) each."""
-    if object not in (one.dtype, other.dtype):
-        largest = int(np.abs(one).max()) * int(np.abs(other).max())
-        if largest * len(one) < 1 << 62:
-            return int(np.dot(one, other))
-    return int(sum(x * y for x, y in zip(one.tolist(), other.tolist(), strict=True)))
+    if object not in (left.dtype, right.dtype):
+        largest = int(np.abs(left).max()) * int(np.abs(right).max())
+        if largest * len(left) < 1 << 62:
+            return int(np.dot(left, right))
+    return int(sum(x * y for x, y in zip(left.tolist(), right.tolist(), strict=True)))
 
 
 def _effects(units: Sequence[tuple[Fraction, Whole]], chosen: Sequence[Fraction]) -> tuple[Fraction, Whole]:
     """Return (unit, e) with e = B - sum b A, exactly; int64 where the sizes fit."""
     (unit, target), *parts = units
-    used = [(b, own, column) for b, (own, column) in zip(chosen, parts, strict=True) if b]
-    base, factors = common_unit([unit, *(abs(b) * own for b, own, _ in used)])
+    used = [(b, scale, column) for b, (scale, column) in zip(chosen, parts, strict=True) if b]
+    base, factors = common_unit([unit, *(abs(b) * scale for b, scale, _ in used)])
     columns = (target, *(column for _, _, column in used))
     terms = [times(factor, column) for factor, column in zip(factors, columns, strict=True)]
     if sum(exact_total(np.abs(term)) for term in terms) >= MAX_INTEGER:
@@ -210,7 +210,7 @@ def correction_warning(correction: Correction) -> DataWarning | None:
     if n is None or n >= FEW_LABELS:
         return None
     detail = (
-        f"People judged only {n} items. If the judge favours a system and people see no difference, so few labels find one too often: "
+        f"People judged only {n} items. Where the judge favours a system and people see no difference, so few labels report one too often: "
         f"give at least {FEW_LABELS}, of items drawn at random."
     )
     return DataWarning("/labels", "few_labels", detail, undecidable=False)

@@ -265,13 +265,13 @@ def _larger(u: Integers, v: Integers) -> tuple[int, int]:
 
 def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:
     """Read the parameter beta: recall weighs beta times as much as precision (van Rijsbergen 1979)."""
-    given = spec.parameters.get("beta")
-    if given is None:
+    beta = spec.parameters.get("beta")
+    if beta is None:
         return Fraction(default)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not MIN_BETA <= given <= MAX_BETA:
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not MIN_BETA <= beta <= MAX_BETA:
         detail = f"beta must be a number between {MIN_BETA:g} and {MAX_BETA:g}."
         raise InvalidTest.at("/statistic/beta", "out_of_range", detail)
-    return Fraction(repr(given))
+    return Fraction(repr(beta))
 
 
 def _fbeta(data: Counts, spec: StatisticSpec) -> Score:

@@ -372,17 +372,17 @@ def weights_of(given: Sequence[Any] | Column) -> Weights:
     return reduced_weights(Fraction(1, below), whole)
 
 
-def _column_of(given: Sequence[Any] | Column) -> Column | None:
+def _column_of(values: Sequence[Any] | Column) -> Column | None:
     """Return numbers as an array that holds all of them exactly; None for texts, and for integers that are too
     large.
     """
-    if isinstance(given, np.ndarray):
-        return given
-    kinds = set(map(type, given))
+    if isinstance(values, np.ndarray):
+        return values
+    kinds = set(map(type, values))
     try:
         if kinds == {int}:
-            return np.array(given, dtype=np.int64)
-        column = np.array(given, dtype=np.float64) if kinds <= {int, float} else None
+            return np.array(values, dtype=np.int64)
+        column = np.array(values, dtype=np.float64) if kinds <= {int, float} else None
     except OverflowError:
         return None
     exact = column is not None and (int not in kinds or np.abs(column).max(initial=0.0) < EXACT_DOUBLE)

@@ -309,7 +309,7 @@ def of_name(name: str) -> bool | None:
     """
     if negated(name):
         return None
-    words, found = words_of(name), set[bool]()
+    words, signs = words_of(name), set[bool]()
     rest: list[str] = []
     at = 0
     while at < len(words):
@@ -318,10 +318,10 @@ def of_name(name: str) -> bool | None:
             (entry for entry in entries if words[at : at + len(entry[0])] == entry[0]), ((), False)
         )
         if phrase:
-            found.add(higher)
+            signs.add(higher)
         elif words[at] in LOWER or words[at] in HIGHER:
-            found.add(words[at] in HIGHER)
-        elif words[at] == PER and not found and not TIME_UNITS & set(rest) and not FOLDERS.issuperset(rest):
+            signs.add(words[at] in HIGHER)
+        elif words[at] == PER and not signs and not TIME_UNITS & set(rest) and not FOLDERS.issuperset(rest):
             return None
         else:
             rest.append(words[at])
@@ -330,10 +330,10 @@ def of_name(name: str) -> bool | None:
     if left & CAUTIOUS:
         if not left <= CAUTIOUS | COUNTING:
             return None
-        found.add(True)
+        signs.add(True)
     if left & TIME_UNITS:
-        found.add(False)
-    return found.pop() if len(found) == 1 and left <= _KNOWN else None
+        signs.add(False)
+    return signs.pop() if len(signs) == 1 and left <= _KNOWN else None
 
 
 def of_kind(kind: Kind, spec: StatisticSpec, metric: str | None) -> bool | None:

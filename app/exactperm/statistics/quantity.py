@@ -61,9 +61,9 @@ def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
     return above, below
 
 
-def _divided(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+def _divided(top: tuple[int, int], bottom: tuple[int, int]) -> tuple[int, int]:
     """Divide: 0/0 is 0, and x/0 is undefined for any other x."""
-    (above, below), (divisor, beneath) = one, other
+    (above, below), (divisor, beneath) = top, bottom
     if below == 0 or beneath == 0:
         return 0, 0
     if divisor == 0:
@@ -253,12 +253,12 @@ def require_small(node: Node, peaks: Sequence[int], pointer: str) -> None:
 
 def _counted(node: Node) -> tuple[int, int]:
     """Count the nodes and terms of a formula, and its roots, logarithms and exponentials."""
-    own = 1 + max(len(node.terms) - 1, 0) if isinstance(node, Linear) else 1
+    nodes = 1 + max(len(node.terms) - 1, 0) if isinstance(node, Linear) else 1
     functions = int(isinstance(node, Call) and node.function in {"log", "exp"})
     for child in children(node):
         more, calls = _counted(child)
-        own, functions = own + more, functions + calls
-    return own, functions
+        nodes, functions = nodes + more, functions + calls
+    return nodes, functions
 
 
 def _short_arguments(node: Node, peaks: Sequence[int]) -> int:
@@ -306,28 +306,28 @@ def _bits(number: int) -> int:
     return abs(number).bit_length()
 
 
-def _joined(node: Node, one: _Size, other: _Size) -> _Size:
+def _joined(node: Node, left: _Size, right: _Size) -> _Size:
     """Return the size and the work of two parts of a product, a quotient, a sum, or of min and max."""
-    crossed = _product(one.numerator, other.denominator) + _product(other.numerator, one.denominator)
-    work = one.work + other.work
+    crossed = _product(left.numerator, right.denominator) + _product(right.numerator, left.denominator)
+    work = left.work + right.work
     if isinstance(node, Product):
-        above, below = one.numerator + other.numerator, one.denominator + other.denominator
-        work += _product(one.numerator, other.numerator) + _product(one.denominator, other.denominator)
+        above, below = left.numerator + right.numerator, left.denominator + right.denominator
+        work += _product(left.numerator, right.numerator) + _product(left.denominator, right.denominator)
     elif isinstance(node, Quotient):
-        above, below = one.numerator + other.denominator, one.denominator + other.numerator
+        above, below = left.numerator + right.denominator, left.denominator + right.numerator
         work += crossed + 8.0 * _OBJECT
     else:
-        above = max(one.numerator + other.denominator, other.numerator + one.denominator) + 1
-        below = one.denominator + other.denominator
+        above = max(left.numerator + right.denominator, right.numerator + left.denominator) + 1
+        below = left.denominator + right.denominator
         more = _OBJECT if isinstance(node, Sum) else 6.0 * _OBJECT
-        work += crossed + _product(one.denominator, other.denominator) + more
-    return _Size(above, below, max(above, below, one.largest, other.largest), work)
+        work += crossed + _product(left.denominator, right.denominator) + more
+    return _Size(above, below, max(above, below, left.largest, right.largest), work)
 
 
-def _product(one: int, other: int) -> float:
+def _product(left: int, right: int) -> float:
     """Return the nanoseconds of a product of two Python integers of this many bits: by digits, then by Karatsuba's
     method.
     """
-    long, short = max(one, other) / _DIGIT_BITS + 1.0, min(one, other) / _DIGIT_BITS + 1.0
+    long, short = max(left, right) / _DIGIT_BITS + 1.0, min(left, right) / _DIGIT_BITS + 1.0
     steps = short if short < _KARATSUBA else _KARATSUBA**0.415 * short**0.585
     return _OBJECT + _DIGIT_NS * long * steps

@@ -129,11 +129,11 @@ def _shares(problems: Sequence[Additive]) -> Integers | None:
     if not all(problem.shiftable for problem in problems):
         return None
     sizes = [_sizes(problem) for problem in problems]
-    _, factors = common_unit([Fraction(1, exact_total(own)) for own in sizes])
+    _, factors = common_unit([Fraction(1, exact_total(column)) for column in sizes])
     # All data sets have equal shares.
     if len(problems) * factors[0] * exact_total(sizes[0]) >= MAX_SHARES:
         return None
-    return np.concatenate([factor * own for factor, own in zip(factors, sizes, strict=True)])
+    return np.concatenate([factor * column for factor, column in zip(factors, sizes, strict=True)])
 
 
 def _sizes(problem: Additive) -> Integers:

@@ -33,8 +33,8 @@ def with_ties(
     """Return P(T in `region`), a nonempty one, by an exact method, and the mass at `ties` (`form.ties_of`)."""
     if method == "fft":
         return fft.with_ties(form, region, ties)
-    found, tied = counted(form, region, ties)
-    return from_ratio(found), from_ratio(tied) if tied else IMPOSSIBLE
+    tail, tied = counted(form, region, ties)
+    return from_ratio(tail), from_ratio(tied) if tied else IMPOSSIBLE
 
 
 def counted(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Fraction, Fraction]:
