@@ -161,9 +161,9 @@ _MOST_LABEL_CHARS = 200
 def _names_of(label: Any, index: int) -> tuple[str, ...]:
     """Return the distinct names of an item's slices, without blanks."""
     names = []
-    for one in label if isinstance(label, list) else [label]:
-        name = str(one).lower() if isinstance(one, bool) else "" if one is None else str(one).strip()
-        if not isinstance(one, str | int | None) or len(name) > _MOST_LABEL_CHARS:
+    for entry in label if isinstance(label, list) else [label]:
+        name = str(entry).lower() if isinstance(entry, bool) else "" if entry is None else str(entry).strip()
+        if not isinstance(entry, str | int | None) or len(name) > _MOST_LABEL_CHARS:
             detail = (
                 f"A slice is a text of at most {_MOST_LABEL_CHARS} characters, an integer, true or false. An item may have a "
                 "list of them, or null."
@@ -650,7 +650,7 @@ def _require_as_many(
     """Refuse an item with more samples in one column than in another; raises InvalidTest at `<name>/<item>`."""
     if not any(isinstance(column, Repeated) for column in columns.values()):
         return
-    last = max(int(own[-1]) for own in present.values()) if present else -1
+    last = max(int(items[-1]) for items in present.values()) if present else -1
     known = np.zeros(max(last + 1, *map(len, columns.values())), dtype=np.int64)
     for name, column in columns.items():
         lengths = lengths_of(column)

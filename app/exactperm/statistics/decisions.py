@@ -82,10 +82,10 @@ class Decisions:
             room = _room(self.target)
             if self._cost is not None and self._cost.exact is not None:
                 self._spend(len(states) * self._cost.exact)
-            found = self.quantity.ratios(states, room)
-            if found is not None:
-                self.met_undefined |= bool((found.denominator == 0).any())
-                return compared(found, self.target, self.side)
+            ratios = self.quantity.ratios(states, room)
+            if ratios is not None:
+                self.met_undefined |= bool((ratios.denominator == 0).any())
+                return compared(ratios, self.target, self.side)
         # A repeated state is decided once.
         rows, where = np.unique(states, axis=0, return_inverse=True)
         decided = [self._decided(row) for row in rows]
@@ -98,11 +98,11 @@ class Decisions:
         """
         if not isinstance(self.target, Fraction):
             return None
-        found = self.quantity.ratios_on(sums, _room(self.target))
-        if found is None:
+        ratios = self.quantity.ratios_on(sums, _room(self.target))
+        if ratios is None:
             return None
-        self.met_undefined |= not found.denominator.all()
-        return compared(found, self.target, self.side)
+        self.met_undefined |= not ratios.denominator.all()
+        return compared(ratios, self.target, self.side)
 
     def _decided(self, row: Integers) -> bool:
         key = row.tobytes()

@@ -71,9 +71,9 @@ def require_aligned(data: Predictions) -> None:
         if _are_labels(data.gold) and _are_labels(system):
             continue
         for index, (truth, predicted) in enumerate(zip(data.gold, system, strict=True)):
-            expected, given = len(as_tokens(truth)), len(as_tokens(predicted))
-            if expected != given:
-                detail = f"Item {index} has {given} tokens in {pointer[1:]} and {expected} in gold."
+            expected, actual = len(as_tokens(truth)), len(as_tokens(predicted))
+            if expected != actual:
+                detail = f"Item {index} has {actual} tokens in {pointer[1:]} and {expected} in gold."
                 raise InvalidTest.at(f"{pointer}/{index}", "length_mismatch", detail)
 
 
@@ -172,8 +172,8 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
 
 def scheme_of(spec: StatisticSpec) -> Scheme:
     """Return the scheme by which a statistic reads tags."""
-    given = spec.parameters.get("scheme")
-    return next((scheme for scheme in LETTERS if scheme == given), "BIO")
+    name = spec.parameters.get("scheme")
+    return next((scheme for scheme in LETTERS if scheme == name), "BIO")
 
 
 def _types(spec: StatisticSpec) -> frozenset[str] | None:

@@ -58,15 +58,15 @@ class RoundedLine:
 def linearise(problem: Joint) -> Linearisation | None:
     """Linearise at the midpoint; None where the statistic has no gradient there, or a gradient of zero."""
     function = problem.function
-    twice = [one + other for one, other in zip(totals(problem.stay), totals(problem.swap), strict=True)]
+    twice = [x + y for x, y in zip(totals(problem.stay), totals(problem.swap), strict=True)]
     with flint.ctx.workprec(_BITS):
         point = [flint.arb(total) / 2 for total in twice]
         try:
-            found = function.quantity.tangent(point)
-            if found is None:
+            tangent = function.quantity.tangent(point)
+            if tangent is None:
                 return None
-            slopes = [_dyadic(found.slopes.get(index)) for index in range(len(twice))]
-            value = Fraction(0) if problem.mirrored else _dyadic(found.value)
+            slopes = [_dyadic(tangent.slopes.get(index)) for index in range(len(twice))]
+            value = Fraction(0) if problem.mirrored else _dyadic(tangent.value)
         except NotSmoothError:
             return None
     if not any(slopes):
@@ -266,8 +266,8 @@ class Reaches:
             self._squares[key] = min(whole, inside)
         known = [self._linear.get(index) for index in weights]
         each = math.fsum(
-            weight * one**2 if one is not None else math.inf
-            for weight, one in zip(weights.values(), known, strict=True)
+            weight * bound**2 if bound is not None else math.inf
+            for weight, bound in zip(weights.values(), known, strict=True)
         )
         return min(self._squares[key], each)
 

@@ -110,7 +110,7 @@ def function_of_sums(
     sizes = totals(np.abs(stay))
     others = sizes if swap is None else totals(np.abs(swap))
     require_room(sizes, others)
-    require_small(node, [one + other for one, other in zip(sizes, others, strict=True)], pointer)
+    require_small(node, [x + y for x, y in zip(sizes, others, strict=True)], pointer)
     observed_score(Formula(node), totals(stay), pointer)
     items, stay = len(stay), clustered(stay, pairing)
     swap = None if swap is None else clustered(swap, pairing)

@@ -423,7 +423,7 @@ def midpoint_of(problem: Joint) -> Midpoint | None:
     u, v = problem.stay[:, :half], problem.stay[:, half:]
     if len(problem.stay) * half**2 > _MOST_ADDED:
         return None
-    twice = [one + other for one, other in zip(totals(u), totals(v), strict=True)]
+    twice = [x + y for x, y in zip(totals(u), totals(v), strict=True)]
     if max(totals(np.abs(u))) + max(totals(np.abs(v))) >= EXACT_DOUBLE:
         return None
     node = score_node(function.quantity, twice)

@@ -121,9 +121,9 @@ def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...
         # The axes: items to sum over, items to sum for, groups.
         facts = Facts(rank[at], doubled[at], event[at])
         pairs = pairs_of(facts.along(1), facts.along(0)).only(filled[:, None])
-        for own, (below, upto) in zip(sums.swapaxes(0, 1), bounds, strict=True):
+        for totals, (below, upto) in zip(sums.swapaxes(0, 1), bounds, strict=True):
             lower, upper = below[at][None], upto[at][None]
-            for row, code in zip(own, codes, strict=True):
+            for row, code in zip(totals, codes, strict=True):
                 values = code[at][:, None]
                 row[at[filled]] = pairs.summed(values < lower, values >= upper)[filled]
     return sums

@@ -261,9 +261,7 @@ class Correlation(TieCounts):
         )
         # 1 / R_U - 1 / R_V = (D_V - D_U) G / (R_U R_V (R_U + R_V)).
         gold = self._roots_of(np.ones(len(self.weights))) ** 2
-        steep, flat = (
-            gold / (one * other * (one + other)) for one, other in ((u_low, v_low), (u_high, v_high))
-        )
+        steep, flat = (gold / (r_u * r_v * (r_u + r_v)) for r_u, r_v in ((u_low, v_low), (u_high, v_high)))
         falling = _outer((less, more), (flat, steep))
         both = self._bound_both(apart, u_high, v_high)
         means = _outer((apart, apart), (1.0 / u_high + 1.0 / v_high, 1.0 / u_low + 1.0 / v_low))

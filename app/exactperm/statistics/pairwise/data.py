@@ -63,7 +63,7 @@ def _positive(gold: Any, spec: StatisticSpec) -> np.ndarray[tuple[int], np.dtype
         raise InvalidTest.at("/gold", "not_a_label", "auc needs one label per item in gold, and no lists.")
     labels = set(items)
     positive = spec.parameters.get("positive")
-    wanted = 1 if positive is None else positive
+    expected = 1 if positive is None else positive
     if len(labels) > 2:
         detail = f"auc needs two labels in gold, the positive one and another; there are {len(labels):,}."
         raise InvalidTest.at("/gold", "not_binary", detail)
@@ -71,9 +71,9 @@ def _positive(gold: Any, spec: StatisticSpec) -> np.ndarray[tuple[int], np.dtype
     if not known and labels:
         shown = ", ".join(sorted(repr(label)[:40] for label in labels))
         pointer = "/statistic/positive"
-        detail = f"The positive label {str(wanted)[:40]!r} does not occur in gold, which has {shown}: set positive to one of them."
+        detail = f"The positive label {str(expected)[:40]!r} does not occur in gold, which has {shown}: set positive to one of them."
         raise InvalidTest.at(pointer, "unknown_positive", detail)
-    return np.fromiter((item == wanted for item in items), dtype=bool, count=len(items))
+    return np.fromiter((item == expected for item in items), dtype=bool, count=len(items))
 
 
 def _same(label: object, positive: object) -> bool:

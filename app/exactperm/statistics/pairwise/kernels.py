@@ -82,10 +82,10 @@ class Pool:
         """Count values of the pool, shape (2 + 2 k, len(at)): before the group of each item at the positions `at`, up
         to the group's end, and of each of k systems below its value, and up to what ties with it.
         """
-        own = group[at] * self.width
-        bounds = [own, own + self.width]
+        start = group[at] * self.width
+        bounds = [start, start + self.width]
         for system in systems:
-            bounds += [own + system.below[at], own + system.upto[at]]
+            bounds += [start + system.below[at], start + system.upto[at]]
         return np.stack([np.searchsorted(self.key, bound, side="left") for bound in bounds])
 
 

@@ -38,7 +38,7 @@ def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
         for part in parts
     )
     return Fraction(10) ** -finest, tuple(
-        own[where.reshape(-1)] for own, (_, where) in zip(wide, distinct, strict=True)
+        column[where.reshape(-1)] for column, (_, where) in zip(wide, distinct, strict=True)
     )
 
 

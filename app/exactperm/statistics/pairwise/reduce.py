@@ -252,7 +252,7 @@ def _by_group(values: Integers, gold: Gold) -> list[int]:
     high, low = (np.zeros(gold.n_groups, dtype=np.int64) for _ in range(2))
     np.add.at(high, gold.group, values >> 32)
     np.add.at(low, gold.group, values & 0xFFFFFFFF)
-    return [(one << 32) + other for one, other in zip(high.tolist(), low.tolist(), strict=True)]
+    return [(top << 32) + rest for top, rest in zip(high.tolist(), low.tolist(), strict=True)]
 
 
 def _whole(name: str, gold: Gold) -> list[int]:
@@ -261,7 +261,7 @@ def _whole(name: str, gold: Gold) -> list[int]:
     if name == "auc":
         assert gold.event is not None
         positive = np.bincount(gold.group[gold.event], minlength=gold.n_groups).tolist()
-        return [4 * one * (size - one) for one, size in zip(positive, sizes, strict=True)]
+        return [4 * count * (size - count) for count, size in zip(positive, sizes, strict=True)]
     if name == "concordance":
         return [4 * pairs for pairs in _comparable(gold)]
     if name == "pairwise_accuracy":
@@ -281,9 +281,9 @@ def _comparable(gold: Gold) -> list[int]:
     width = len(gold.rank) + 1
     order = np.sort(gold.group * width + gold.rank)
     at = np.flatnonzero(gold.event)
-    own = gold.group[at] * width
-    last = np.searchsorted(order, own + width, side="left")
-    after = last - np.searchsorted(order, own + gold.rank[at], side="right")
+    start = gold.group[at] * width
+    last = np.searchsorted(order, start + width, side="left")
+    after = last - np.searchsorted(order, start + gold.rank[at], side="right")
     pairs = np.zeros(gold.n_groups, dtype=np.int64)
     np.add.at(pairs, gold.group[at], after)
     counted: list[int] = pairs.tolist()

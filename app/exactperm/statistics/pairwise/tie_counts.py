@@ -178,14 +178,14 @@ class TieCounts:
                 return None
             # Any shares are valid.
             return [Fraction(1, len(below))] * len(below), self._factor / root_of(of_all)
-        squares = [one * other for one, other in zip(below, self.gold_below, strict=True)]
+        squares = [x * y for x, y in zip(below, self.gold_below, strict=True)]
         like = [isqrt(squares[0] * square) for square in squares]
         if 0 in squares or any(
-            one * one != squares[0] * square for one, square in zip(like, squares, strict=True)
+            part * part != squares[0] * square for part, square in zip(like, squares, strict=True)
         ):
             return None
         common = gcd(*like)
-        return [Fraction(one // common) for one in like], self._factor * root_of(squares[0]) / common
+        return [Fraction(part // common) for part in like], self._factor * root_of(squares[0]) / common
 
     def _has_all_classes(self, most: Integers) -> NDArray[np.bool_]:
         """Return, for each group, whether U has as many values as gold has classes under every swap; `most` items can
@@ -292,9 +292,7 @@ class TieCounts:
                 for row in range(0, n, height):
                     rows = slice(row, row + height)
                     order = _apart(gold, gold, rows) if self.measure == "rho" else _signs(gold, gold, rows)
-                    like, unlike = (
-                        _signs(u, one, rows) + _signs(v, other, rows) for one, other in ((u, v), (v, u))
-                    )
+                    like, unlike = (_signs(u, x, rows) + _signs(v, y, rows) for x, y in ((u, v), (v, u)))
                     pairs.base[groups] += ((like + unlike) * order).sum(axis=(1, 2), dtype=np.int64)
                     table = (like - unlike) * order
                     pairs.most[groups] += np.abs(table).sum(axis=(1, 2), dtype=np.int64)
@@ -308,8 +306,8 @@ class TieCounts:
     def _counted(self, swapped: NDArray[np.bool_], a: int, b: int) -> int:
         gold = self.gold.take(np.arange(a, b))
         total = 0
-        for one, other in ((self.u, self.v), (self.v, self.u)):
-            code = np.where(swapped, other[a:b], one[a:b])
+        for x, y in ((self.u, self.v), (self.v, self.u)):
+            code = np.where(swapped, y[a:b], x[a:b])
             system = Placed(code, code, code + 1)
             total += int(kendall((system,), (system,), gold).sum())
         return total
