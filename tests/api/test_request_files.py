@@ -238,3 +238,15 @@ def test_random_requests_agree_with_the_json_route(seed: int, service: Any) -> N
             wanted["items"],
             wanted["id"],
         )
+
+
+@pytest.mark.parametrize(
+    ("statistic", "below"), [("nonsense", "/statistic"), ({"name": "nonsense"}, "/statistic/name")]
+)
+def test_a_comparison_in_a_file_is_refused_where_it_is_wrong(
+    service: Any, statistic: Any, below: str
+) -> None:
+    body = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1]}, "statistic": statistic}
+    code = error_of(service.post("/v1/compare", body))[1]
+    assert error_of(service.post("/v1/compare", body)) == (below, code)
+    assert error_of(send(service, "/v1/compare", body)) == (f"/files/file{below}", code)
