@@ -31,7 +31,13 @@ from ..answers.test import Alternative, SliceMethod, SliceRecord, SlicesRecord, 
 from ..engine.lattice import CanonicalForm, Integers
 from ..engine.one_sum.methods import fft_cost
 from ..engine.one_sum.rational import half_of_ways
-from ..engine.power.tilted_sum import LONGEST_CERTIFIED_S, LevelTest, attained_level
+from ..engine.power.tilted_sum import (
+    CERTIFIED_BELOW,
+    LONGEST_CERTIFIED_S,
+    LevelTest,
+    attained_level,
+    null_law,
+)
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from ..statistics.columns import taken_items
@@ -48,6 +54,8 @@ _COUNTED_BITS, _FRACTION_BITS = 1 << 25, 4_096
 _APART, _APART_UNCERTIFIED, _OF_A_TAIL, _ROUNDOFF = 1e-9, 4e-6, 1e-6, 2.0**-52
 # Predicted seconds of a tail that is searched for, of one that is looked up, and of a bit of a law.
 _SEARCHED_S, _LOOKED_UP_S, _PER_BIT_S = 4e-4, 4e-6, 4e-9
+# Small tails of all slices may take so long, each of so many looks.
+_DEEP_S, _LOOKS = 0.5, 20
 # Smaller doubles have lost digits.
 _DIGITS_LEFT = 1e-300
 # By whether the slices are independent, and their attainable p-values known.
@@ -89,14 +97,17 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Those of a law that is too long to be counted, found by a search for the tail at x."""
+    """Those of a law that is too long to be counted, found by a search for the tail at x; not below `least`."""
 
     form: CanonicalForm
     alternative: Alternative
+    least: float
     known: dict[PValue, PValue] = field(default_factory=dict)
 
     def at_most(self, x: PValue) -> PValue:
         """Two searches where x may itself be attained, else one."""
+        if x.high < self.least:
+            return PValue(0.0, x.high)
         if x not in self.known:
             low, high = float(x.low), float(x.high)
             certified = fft_cost(self.form).seconds <= LONGEST_CERTIFIED_S
@@ -131,7 +142,9 @@ def _attainable(law: AdditiveTest | None, least: float, slices: int) -> Attainab
         return Unknown(least)
     form, alternative = law.form, law.options.alternative
     if not _is_counted(form, slices):
-        return Searched(form, alternative)
+        # Small tails of a window have to be certified one by one.
+        quick = null_law(form).is_listed or slices * slices * _LOOKS * fft_cost(form).seconds <= _DEEP_S
+        return Searched(form, alternative, _DIGITS_LEFT if quick else CERTIFIED_BELOW)
     half = half_of_ways(form)
     if alternative == "two-sided":
         below = accumulate(half[: (form.range + 1) // 2])

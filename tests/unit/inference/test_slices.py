@@ -310,3 +310,16 @@ def test_effects_have_slices() -> None:
     ).slices
     assert slices is not None
     assert (slices.worst, slices.p_value) == ("a", 1 / 64)
+
+
+def test_small_p_values_of_many_long_laws_have_bounds() -> None:
+    rng = np.random.default_rng(1)
+    n, slices = 20_000, 20
+    u = (rng.integers(0, 1_001, n) - rng.integers(0, 1_001, n) - 150).tolist()
+    known = found(sliced(u, [[f"s{at % slices}"] for at in range(n)]))
+    first = known.items[0]
+    assert first.p_value < 1e-20
+    assert (known.method, known.exact, known.p_value) == ("exact_minimum", False, known.p_value_bounds[1])
+    low, high = known.p_value_bounds
+    assert low <= first.p_value * (1 + 1e-9)
+    assert first.p_value < high <= slices * first.p_value * (1 + 1e-6)
