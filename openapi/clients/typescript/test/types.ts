@@ -36,5 +36,5 @@ export async function refused(client: Client, file: Blob): Promise<void> {
   // @ts-expect-error: a gate's answer has no such member
   (await client.gate({ u: file, v: file })).significant;
   // @ts-expect-error: no such policy
-  await client.gate({ u: file, v: file, policy: "at_least" });
+  await client.gate({ u: file, v: file, policy: "at_most" });
 }
