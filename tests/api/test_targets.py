@@ -151,6 +151,7 @@ def test_several_metrics_are_adjusted_together(service: Any) -> None:
         ({"policy": "improve", "v": RIGHT}, "/threshold", "threshold_not_expected"),
         ({"method": "dp"}, "/request/method", "not_available"),
         ({"clusters": ["a", "b"] * 100}, "/request/clusters", "no_clusters"),
+        ({"covariates": {"length": {"u": [1, 2] * 100, "v": [2, 2] * 100}}}, "/request/covariates", "not_available"),
         ({"slices": ["a", "b"] * 100}, "/request/slices", "not_available"),
         ({"weights": [1] * 200}, "/request/weights", "no_weights"),
         ({"statistic": "median_difference"}, "/request/statistic", "threshold_needs_means"),

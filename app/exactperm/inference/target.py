@@ -118,7 +118,8 @@ def scaled(
         low, high = (Fraction(repr(float(end))) for end in limits)
         _require_inside(data, float(low), float(high))
     elif not single and isinstance(data, Scores):
-        high = _right(data)
+        every = samples_in(data.u)
+        high = reduce(Scores(every, every), StatisticSpec("mean_difference")).all_right or high  # type: ignore[union-attr]
     if not low < high:
         return None
     width, n = high - low, problem.items
@@ -312,29 +313,16 @@ def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
     if options.exchange == "both":
         detail = "A threshold speaks of new items or of new runs: set `exchange` to items or runs."
         raise InvalidTest.at("/exchange", "not_available", detail, choices_of("exchange", _EXCHANGES))
-    if data.pairing.clusters is not None:
-        detail = "A threshold is for independent items, and items of a cluster are not: give a score for each cluster."
-        raise InvalidTest.at("/clusters", "no_clusters", detail)
-    if isinstance(data, Scores) and data.weights is not None:
-        detail = "A threshold needs items of equal weight: leave weights out."
-        raise InvalidTest.at("/weights", "no_weights", detail)
-    if isinstance(data, Scores) and data.correction is not None:
-        detail = "Labels and covariates correct a difference: leave them out."
-        raise InvalidTest.at("", "not_available", detail)
-    if isinstance(data, Scores) and data.gaps is not None:
-        detail = (
-            "Missing outcomes have bounds between two systems: set `on_missing=drop`, or score them as wrong."
-        )
-        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
-
-
-def _right(data: Scores) -> Fraction:
-    """The score of a right run where all runs are right or wrong; 0 where they are not."""
-    values = samples_in(data.u)
-    for right in (1, 100):
-        if bool(np.isin(values, (0, right)).all()):
-            return Fraction(right)
-    return Fraction(0)
+    of_scores = data if isinstance(data, Scores) else None
+    correction = of_scores and of_scores.correction
+    for given, name, code, detail in (
+        (data.pairing.clusters, "clusters", "no_clusters", "A threshold is for independent items: give a score for each cluster."),
+        (of_scores and of_scores.weights, "weights", "no_weights", "A threshold needs items of equal weight: leave weights out."),
+        (of_scores and of_scores.gaps, "on_missing", "no_missing_bounds", "Missing outcomes have bounds between two systems: set `on_missing=drop`, or score them as wrong."),
+        (correction, "covariates" if correction and correction.labelled is None else "labels", "not_available", "Labels and covariates correct a difference: leave them out."),
+    ):  # fmt: skip
+        if given is not None:
+            raise InvalidTest.at(f"/{name}", code, detail)
 
 
 def _require_inside(data: Paired, low: float, high: float) -> None:

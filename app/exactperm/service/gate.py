@@ -587,7 +587,8 @@ def _metric(
         )
     if baseline is not None:
         changes["name_v"] = baseline
-    if "confidence_level" not in given and test.options.exchange == "items" and 0.0 < 1 - 2 * alpha < 1.0:
+    has_interval = test.options.exchange == "items" or shown.get("policy") in TARGETS
+    if "confidence_level" not in given and has_interval and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         changes["confidence_level"] = 1 - 2 * alpha
     if own.name is not None:
