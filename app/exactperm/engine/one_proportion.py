@@ -32,8 +32,8 @@ from .probability import CERTAIN, UNIT_ROUNDOFF, Probability
 from .root import root
 
 # First and last number of bits of ball arithmetic; beyond, a tail counts as out of reach.
-_BITS, _MOST_BITS = 128, 1 << 16
-_RADIUS = 2.0**-60
+_BITS, _MOST_BITS = 64, 1 << 16
+_RADIUS = 2.0**-46
 # The part of Binomial(n, p) to search for the best h; the rest is below the rounding of doubles.
 _SDS, _MORE = 14.0, 60
 _TOLERANCE = 1e-13
@@ -128,7 +128,7 @@ def _probability(value: Callable[[], flint.arb]) -> Probability:
             ball = value()
             if ball > 0 and ball.rad() <= _RADIUS * ball.mid():
                 log_p = float(ball.log().mid())
-                return Probability(min(log_p, 0.0), UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))
+                return Probability(min(log_p, 0.0), 1.01 * _RADIUS + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))
         bits *= 2
     return Probability(-math.inf, math.inf)
 

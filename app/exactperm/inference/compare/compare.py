@@ -46,8 +46,8 @@ from .systems import Comparison, Score, ordered_pairs, pair_data, pointers, sort
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
 # Fixed cost of a board: its tests' arrays, groups and record. It dominates a thousand small data sets.
 _SECONDS_PER_BOARD = 8e-4
-# The interval of one system: a few incomplete beta functions, or a root over tails of each item.
-_SECONDS_PER_INTERVAL, _SECONDS_PER_END = 2e-3, 1e-5
+# The interval of one system: a few incomplete beta functions; of scores in a range a root over tails of each item.
+_SECONDS_PER_TAIL, _SECONDS_PER_SCORE, _SECONDS_PER_END = 1.5e-3, 2e-7, 1e-5
 # Adjustment, groups and records of one test, and more where its family is adjusted as fractions; and one attainable p-value,
 # where these are listed.
 _SECONDS_PER_TEST, _SECONDS_PER_FRACTION, _SECONDS_PER_VALUE = 6e-6, 8e-6, 2.5e-6
@@ -329,7 +329,8 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
         sums = PairSums(systems, spec, pairs, once, _is_turned(comparison))
     own = 0.0
     if options.confidence_level is not None and _has_means(systems, spec):
-        own = sum(_SECONDS_PER_INTERVAL + _SECONDS_PER_END * n for n in system_sizes(systems))
+        tails, each = (2, _SECONDS_PER_SCORE) if comparison.range is None else (16, _SECONDS_PER_END)
+        own = sum(tails * _SECONDS_PER_TAIL + each * n for n in system_sizes(systems))
     return PreparedBoard(
         name, systems, scores, pairs, planned, intervals, dust, sums=sums, interval_seconds=own
     )
