@@ -1,0 +1,170 @@
+"""The test of several systems at once: whether any differs (Cochran's Q, Friedman), a trend, a contrast or an interaction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+from ..engine import column_totals
+from ..engine.column_totals import ThreeColumns
+from ..engine.one_sum.monte_carlo import estimate_by
+from ..engine.plan import Budget, Cost, Plan, choose
+from ..engine.probability import CERTAIN, Probability, Region, from_ratio, without_half
+from ..errors import InvalidTest
+from ..statistics.paired import Column, StatisticSpec
+from ..statistics.runs import Runs
+from ..statistics.several_systems import Omnibus, reduce_systems
+from .additive import additive_test
+from .certificate import Answer, PlannedTest, Result, certified, certified_by, sampled
+from .options import Options
+from .record import sampled_null_record, times
+from .runs import planned_laws
+
+# Nanoseconds of a step of counting, of a coefficient and word of a polynomial, of a cell of a window, and of a draw.
+_STEP, _WORD, _CELL, _DRAW = 900, 40, 25, 40
+_SAMPLED = "The picture of the null distribution was sampled; `method` refers to the p-value."
+_DRAWN = 4_096
+
+
+@dataclass(frozen=True)
+class OmnibusTest:
+    """Cochran's Q or Friedman's test, with its plan."""
+
+    options: Options
+    problem: Omnibus
+    plan: Plan
+
+    @cached_property
+    def three(self) -> ThreeColumns | None:
+        """The law of three systems."""
+        return ThreeColumns.of(self.problem.rows) if self.problem.systems == 3 else None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: the p-value, and the null distribution."""
+        return 2.0 * self.plan.chosen.seconds
+
+    def solve(self) -> Result:
+        """Run the planned method and summarise the null."""
+        problem = self.problem
+        least = -sum(
+            count * math.log10(column_totals.orders_of(row)) for row, count in problem.rows.items()
+        )
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
+        low, high = self._attainable(answer)
+        null, warnings = self._null(by)
+        moved = sum(problem.rows.values())
+        return Result(
+            answer=answer,
+            by=by,
+            lattice=LatticeRecord(float(problem.unit), len(problem.rows), problem.observed, problem.systems - 1),
+            attainable_between=(low, high),
+            items=ItemsRecord(problem.items, moved, None, 0, problem.items, 0),
+            statistic=StatisticRecord(problem.name, times(problem.observed, problem.unit), None, None),
+            null=null,
+            warnings=warnings,
+        )
+
+    @cached_property
+    def _law(self) -> tuple[Mapping[int, int], int]:
+        """The ways to each H, where they are counted."""
+        if not self.problem.rows:
+            return {0: 1}, 1
+        return column_totals.ways(self.three) if self.three else column_totals.counted(self.problem.rows)
+
+    def _answer(self, by: Cost) -> Answer:
+        problem, options = self.problem, self.options
+        if not problem.rows:
+            return certified(CERTAIN, None, without_half(CERTAIN, CERTAIN))
+        if by.method == "monte_carlo":
+            tail = Region(((problem.observed, 2**62),))
+            drawn = estimate_by(
+                lambda block: column_totals.draw(problem.rows, options.seed, block),
+                tail,
+                samples=options.samples,
+                seed=options.seed,
+            )
+            return sampled(drawn)
+        if by.method == "fft":
+            assert self.three is not None
+            found, tied = column_totals.tail(self.three, problem.observed)
+            return certified(found, None, without_half(found, tied))
+        found, tied = (self._counted(least) for least in (True, False))
+        return certified(found, None, without_half(found, tied))
+
+    def _counted(self, tail: bool) -> Probability:
+        law, total = self._law
+        observed = self.problem.observed
+        inside = sum(ways for value, ways in law.items() if value == observed or (tail and value > observed))
+        return from_ratio(Fraction(inside, total))
+
+    def _attainable(self, answer: Answer) -> tuple[float, float]:
+        if not self.problem.rows:
+            return 1.0, 1.0
+        if self.three is not None:
+            least = self.three.smallest_attainable()
+            return least, least
+        if self.plan.chosen.method == "enumeration":
+            law, total = self._law
+            least = law[max(law)] / total
+            return least, least
+        return 0.0, answer.bounds[1]
+
+    def _null(self, by: Cost) -> tuple[NullRecord, tuple[tuple[str, str], ...]]:
+        problem, unit = self.problem, float(self.problem.unit)
+        if by.method == "monte_carlo":
+            drawn = column_totals.draw(problem.rows, self.options.seed, 0)[:_DRAWN]
+            record = sampled_null_record(drawn * unit, np.ones(len(drawn)), self.options.pmf, symmetric=False)
+            return record, (("null_sampled", _SAMPLED),)
+        if by.method == "fft":
+            assert self.three is not None
+            values, masses = zip(*column_totals.masses(self.three), strict=True)
+        else:
+            law, total = self._law
+            values = tuple(sorted(law))
+            masses = tuple(law[value] / total for value in values)
+        return sampled_null_record(np.array(values) * unit, np.array(masses), self.options.pmf, symmetric=False), ()
+
+
+def systems_test(
+    columns: Mapping[str, Column], spec: StatisticSpec, options: Options, budget: Budget
+) -> PlannedTest:
+    """Plan the test of the columns, shape (N,) by system; raises InvalidTest and what the engine raises."""
+    problem = reduce_systems(columns, spec)
+    if isinstance(problem, Omnibus):
+        return _omnibus_test(problem, options, budget)
+    if isinstance(problem, Runs):
+        return planned_laws(problem, options, budget)
+    return additive_test(problem, options, budget)
+
+
+def _omnibus_test(problem: Omnibus, options: Options, budget: Budget) -> OmnibusTest:
+    if options.alternative == "less":
+        detail = f"{problem.name} asks whether any system differs, whichever way: leave alternative out."
+        raise InvalidTest.at("/alternative", "no_alternative", detail)
+    return OmnibusTest(options, problem, choose(_costs(problem, options.samples), budget, method=options.method))
+
+
+def _costs(problem: Omnibus, samples: int) -> list[Cost]:
+    rows = problem.rows
+    items = sum(rows.values())
+    wide = sum(min(column_totals.orders_of(row), 64) for row in rows)
+    found = [Cost("monte_carlo", (samples + 4_096) * _DRAW * max(wide, 1) + 100_000, 4_096 * 16 * 64)]
+    if problem.systems == 3:
+        three = ThreeColumns.of(rows)
+        cells = (column_totals.lattice_points(three)) ** 2
+        words = items // 25 + 1
+        found.append(Cost("rational", cells * words * _WORD + 50_000, 32 * cells * words))
+        window = min(column_totals.window_length(three) ** 2, cells) if items else 1
+        found.append(Cost("fft", 2 * window * _CELL + 2_000_000, 64 * window))
+        return found
+    steps = column_totals.steps_of(rows) if rows else 1
+    if steps <= column_totals.MOST_STEPS:
+        found.append(Cost("enumeration", steps * _STEP + 50_000, 200 * steps))
+    return found
