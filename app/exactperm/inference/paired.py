@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
@@ -491,57 +492,36 @@ def plan_record(prepared: Prepared) -> PlanRecord:
 
 def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and make its record."""
-    options, plan = prepared.options, prepared.test.plan
-    result = solved(prepared.test)
-    answer, exact = result.answer, result.exact
+    options, result = prepared.options, solved(prepared.test)
     exchange = exchange_of(prepared.data, options)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
     if prepared.interval is not None:
         interval = interval_of(prepared.interval, options, result)
-    missing, certain = None, significant(answer, options.alpha, options.significance)
+    missing, certain = None, significant(result.answer, options.alpha, options.significance)
     if prepared.fillings is not None:
         missing, certain = prepared.fillings.solve(options)
     if prepared.sequential is not None:
         certain = prepared.sequential.rejects(options.alpha)
     slices = None if prepared.slices is None else prepared.slices.solve()
-    return TestRecord(
-        id=f"t_{request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed)}",
-        p_value=answer.p_value,
-        log10_p_value=answer.log10_p_value,
-        p_value_bounds=answer.bounds,
-        p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
-        p_value_fraction=None if answer.fraction is None else answer.fraction.in_decimal(),
-        mid_p_value=mid_p_value(answer),
+    return record_of(
+        f"t_{request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed)}",
+        prepared.test.plan,
+        result,
+        options,
         significant=certain,
-        alpha=options.alpha,
-        min_attainable_p=result.attainable,
-        alternative=options.alternative,
-        test=options.test,
         exchange=exchange,
         generalises_to=None if exchange is None else GENERALISES_TO[exchange],
-        exchanges=result.exchanges,
-        statistic=measured(result.statistic, options),
-        items=items_of_u(result.items, options),
-        method=MethodRecord(
-            name=result.by.method,
-            exact=exact,
-            relative_error_bound=answer.relative_error_bound,
-            reason=reason_of(plan, result.by),
-            lattice=result.lattice,
-            monte_carlo=answer.monte_carlo,
-        ),
         null=_null(prepared, result),
         warnings=(
             *(() if missing is None else (missing_warning(missing, result.items.n, options.alpha),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
-            *warnings_of(options, result, item_level, exact=exact),
+            *warnings_of(options, result, item_level, exact=result.exact),
             *(() if slices is None else slices.warnings),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
             *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),
-        names=NamesRecord(options.name_u, options.name_v),
         pairing=pairing_record(prepared.data.pairing),
         item_level=item_level,
         missing=missing,
@@ -553,6 +533,37 @@ def finish(prepared: Prepared) -> TestRecord:
         moved=changed,
         sensitivity=None if prepared.sensitivity is None else prepared.sensitivity.solve(),
         **({} if prepared.sequential is None else members(prepared.sequential.record(options.alpha))),
+    )
+
+
+def record_of(identity: str, plan: Plan, result: Result, options: Options, **others: Any) -> TestRecord:
+    """The record of a result: its p-value, method and statistic, and `others`, which come from elsewhere."""
+    answer = result.answer
+    return TestRecord(
+        id=identity,
+        p_value=answer.p_value,
+        log10_p_value=answer.log10_p_value,
+        p_value_bounds=answer.bounds,
+        p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
+        p_value_fraction=None if answer.fraction is None else answer.fraction.in_decimal(),
+        mid_p_value=mid_p_value(answer),
+        alpha=options.alpha,
+        min_attainable_p=result.attainable,
+        alternative=options.alternative,
+        test=options.test,
+        exchanges=result.exchanges,
+        statistic=measured(result.statistic, options),
+        items=items_of_u(result.items, options),
+        method=MethodRecord(
+            name=result.by.method,
+            exact=result.exact,
+            relative_error_bound=answer.relative_error_bound,
+            reason=reason_of(plan, result.by),
+            lattice=result.lattice,
+            monte_carlo=answer.monte_carlo,
+        ),
+        names=NamesRecord(options.name_u, options.name_v),
+        **others,
     )
 
 

@@ -77,8 +77,8 @@ class RunsTest:
             statistic=StatisticRecord(
                 problem.name,
                 times(problem.observed, problem.unit),
-                float(problem.score_u),
-                float(problem.score_v),
+                None if problem.score_u is None else float(problem.score_u),
+                None if problem.score_v is None else float(problem.score_v),
             ),
             null=null_of_laws(form, problem.unit, self.options.pmf),
         )
@@ -179,7 +179,11 @@ def runs_test(
 ) -> RunsTest:
     """Plan the test that exchanges runs; raises InvalidTest and what the engine raises."""
     refuse_beside_runs(options)
-    problem = reduce_runs(require_runs(data, spec.name), spec, margin)
+    return planned_laws(reduce_runs(require_runs(data, spec.name), spec, margin), options, budget)
+
+
+def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
+    """Plan the test of a sum of finite laws; raises InvalidTest and what the engine raises."""
     form = problem.form
     tail = region(form, problem.observed, options.alternative)
     plan = methods.plan(form, budget, method=options.method, samples=options.samples)

@@ -50,8 +50,8 @@ class Runs:
     items: int
     clusters: int | None
     ahead: Integers
-    score_u: Fraction
-    score_v: Fraction
+    score_u: Fraction | None
+    score_v: Fraction | None
     samples: tuple[int, int] | None
 
 
