@@ -114,6 +114,7 @@ TESTS: dict[Kind, str] = {
     "scores": "One number per item and system: mean or sum of differences, sign test, signed ranks.",
     "counts": "Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums.",
     "predictions": "Raw outputs of both systems and gold: accuracy, classes, entities, translations.",
+    "systems": "Several systems at once: a contrast, a trend (Page), whether any differs (Cochran's Q, Friedman), an interaction.",
     "files": "Evaluation files: the format determines what they contain, and the kind of test.",
 }
 QUESTIONS: dict[Kind, str] = {

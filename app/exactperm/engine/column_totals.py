@@ -217,7 +217,9 @@ def _retained(form: ThreeColumns, law: _Tilted, length: int) -> tuple[Integers, 
             # Pairs that differ in one of the two coordinates alone say enough.
             for axis in range(2):
                 if gap[1 - axis] == 0.0:
-                    exponents[axis] += 2.0 * count * chances[i] * chances[j] * np.square(np.sin(gap[axis] * turns))
+                    exponents[axis] += (
+                        2.0 * count * chances[i] * chances[j] * np.square(np.sin(gap[axis] * turns))
+                    )
     rows, columns = (np.flatnonzero(each < _NEGLIGIBLE) for each in exponents)
     return rows, columns[2 * columns <= length]
 
@@ -290,7 +292,7 @@ def ways(form: ThreeColumns) -> tuple[dict[int, int], int]:
     bases = [sum(count * int(atoms[:, axis].min()) for count, atoms in form.patterns) for axis in range(2)]
     found: dict[int, int] = {}
     for place, number in enumerate(product.coeffs()):
-        if number:
+        if number != 0:
             x, y = (base + form.step * cell for base, cell in zip(bases, divmod(place, width), strict=True))
             squares = 2 * (x * x + x * y + y * y)
             found[squares] = found.get(squares, 0) + int(number)
@@ -319,7 +321,9 @@ def _of_the_plane(form: ThreeColumns, observed: int) -> tuple[Probability, Proba
     found = []
     for inside in (squares >= observed, squares == observed):
         cells = int(inside.sum())
-        found.append(_probability(0.0, float(window.masses[inside].sum()), window.error(cells) + 2.0 * outside, 0.0))
+        found.append(
+            _probability(0.0, float(window.masses[inside].sum()), window.error(cells) + 2.0 * outside, 0.0)
+        )
     return found[0], found[1]
 
 
@@ -357,7 +361,10 @@ def _of_a_sector(
     log_odds = _LOG_ODDS + max(gap, 0.0) + math.log(8.0 * (form.items + 1))
     edges = [_edge((index + side) / sectors) for side in (0, 1)]
     radius = math.sqrt(observed)
-    cone = _Cone(radius * min(float(edge[0]) for edge in edges) - 1.0, tuple(float(edge[1] / edge[0]) for edge in edges))
+    cone = _Cone(
+        radius * min(float(edge[0]) for edge in edges) - 1.0,
+        (float(edges[0][1] / edges[0][0]), float(edges[1][1] / edges[1][0])),
+    )
     window = _window(form, law, _length(form, law, log_odds), cone)
     first, second = window.first, window.second
     third = -first - second
@@ -374,7 +381,12 @@ def _of_a_sector(
     powers = np.minimum(-(law.theta[0] * x + law.theta[1] * y + law.theta[2] * z - least), 0.0)
     weighted = orbits * np.exp(powers) * window.masses[rows, columns]
     error = 6.0 * (window.error(len(rows)) + 8.0 * math.exp(-log_odds))
-    error += UNIT_ROUNDOFF * 8.0 * (1.0 + float(np.abs(law.theta).max()) * math.sqrt(form.largest)) * float(np.abs(weighted).sum())
+    error += (
+        UNIT_ROUNDOFF
+        * 8.0
+        * (1.0 + float(np.abs(law.theta).max()) * math.sqrt(form.largest))
+        * float(np.abs(weighted).sum())
+    )
     count = form.items
     exponent = law.exponent - least
     weight_error = UNIT_ROUNDOFF * (4.0 * abs(law.exponent) + 4.0 * abs(least) + 16.0 * count)

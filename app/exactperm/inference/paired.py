@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
@@ -156,7 +156,7 @@ class Fillings:
         return MissingRecord(self.n, (differences[0], differences[1]), (low, high)), certain
 
 
-def solved(test: PlannedTest) -> Result:
+def solved(test: Chosen) -> Result:
     """Run a test; only certified results are returned."""
     result = test.solve()
     require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
@@ -477,7 +477,34 @@ def planned_problem(problem: Problem, options: Options, budget: Budget) -> Plann
         return additive_test(problem, options, budget)
 
 
-def plan_record(prepared: Prepared) -> PlanRecord:
+class Chosen(Protocol):
+    """A test with its plan."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its method."""
+        ...
+
+    def solve(self) -> Result:
+        """Run it."""
+        ...
+
+
+class Planning(Protocol):
+    """A planned test with its predicted seconds."""
+
+    @property
+    def test(self) -> Chosen:
+        """The test."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole answer."""
+        ...
+
+
+def plan_record(prepared: Planning) -> PlanRecord:
     """The plan and cost of `finish`."""
     plan = prepared.test.plan
     chosen = plan.chosen

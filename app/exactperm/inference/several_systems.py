@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -17,8 +17,7 @@ from ..engine import column_totals
 from ..engine.column_totals import ThreeColumns
 from ..engine.one_sum.monte_carlo import estimate_by
 from ..engine.plan import Budget, Cost, Plan, choose
-from ..engine.probability import CERTAIN, Probability, Region, from_ratio, without_half
-from ..errors import InvalidTest
+from ..engine.probability import CERTAIN, Probability, Region, from_ratio, mid_p
 from ..statistics.paired import Column, StatisticSpec
 from ..statistics.runs import Runs
 from ..statistics.several_systems import Omnibus, reduce_systems
@@ -57,9 +56,7 @@ class OmnibusTest:
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         problem = self.problem
-        least = -sum(
-            count * math.log10(column_totals.orders_of(row)) for row, count in problem.rows.items()
-        )
+        least = -sum(count * math.log10(column_totals.orders_of(row)) for row, count in problem.rows.items())
         by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
         low, high = self._attainable(answer)
         null, warnings = self._null(by)
@@ -67,7 +64,9 @@ class OmnibusTest:
         return Result(
             answer=answer,
             by=by,
-            lattice=LatticeRecord(float(problem.unit), len(problem.rows), problem.observed, problem.systems - 1),
+            lattice=LatticeRecord(
+                float(problem.unit), len(problem.rows), problem.observed, problem.systems - 1
+            ),
             attainable_between=(low, high),
             items=ItemsRecord(problem.items, moved, None, 0, problem.items, 0),
             statistic=StatisticRecord(problem.name, times(problem.observed, problem.unit), None, None),
@@ -85,7 +84,7 @@ class OmnibusTest:
     def _answer(self, by: Cost) -> Answer:
         problem, options = self.problem, self.options
         if not problem.rows:
-            return certified(CERTAIN, None, without_half(CERTAIN, CERTAIN))
+            return certified(CERTAIN, None, mid_p(CERTAIN, CERTAIN))
         if by.method == "monte_carlo":
             tail = Region(((problem.observed, 2**62),))
             drawn = estimate_by(
@@ -98,9 +97,9 @@ class OmnibusTest:
         if by.method == "fft":
             assert self.three is not None
             found, tied = column_totals.tail(self.three, problem.observed)
-            return certified(found, None, without_half(found, tied))
+            return certified(found, None, mid_p(found, tied))
         found, tied = (self._counted(least) for least in (True, False))
-        return certified(found, None, without_half(found, tied))
+        return certified(found, None, mid_p(found, tied))
 
     def _counted(self, tail: bool) -> Probability:
         law, total = self._law
@@ -123,7 +122,7 @@ class OmnibusTest:
     def _null(self, by: Cost) -> tuple[NullRecord, tuple[tuple[str, str], ...]]:
         problem, unit = self.problem, float(self.problem.unit)
         if by.method == "monte_carlo":
-            drawn = column_totals.draw(problem.rows, self.options.seed, 0)[:_DRAWN]
+            drawn = column_totals.draw(problem.rows, self.options.seed, 0)[:_DRAWN].astype(np.float64)
             record = sampled_null_record(drawn * unit, np.ones(len(drawn)), self.options.pmf, symmetric=False)
             return record, (("null_sampled", _SAMPLED),)
         if by.method == "fft":
@@ -133,12 +132,14 @@ class OmnibusTest:
             law, total = self._law
             values = tuple(sorted(law))
             masses = tuple(law[value] / total for value in values)
-        return sampled_null_record(np.array(values) * unit, np.array(masses), self.options.pmf, symmetric=False), ()
+        return sampled_null_record(
+            np.array(values, dtype=np.float64) * unit, np.array(masses), self.options.pmf, symmetric=False
+        ), ()
 
 
 def systems_test(
     columns: Mapping[str, Column], spec: StatisticSpec, options: Options, budget: Budget
-) -> PlannedTest:
+) -> PlannedTest | OmnibusTest:
     """Plan the test of the columns, shape (N,) by system; raises InvalidTest and what the engine raises."""
     problem = reduce_systems(columns, spec)
     if isinstance(problem, Omnibus):
@@ -149,10 +150,10 @@ def systems_test(
 
 
 def _omnibus_test(problem: Omnibus, options: Options, budget: Budget) -> OmnibusTest:
-    if options.alternative == "less":
-        detail = f"{problem.name} asks whether any system differs, whichever way: leave alternative out."
-        raise InvalidTest.at("/alternative", "no_alternative", detail)
-    return OmnibusTest(options, problem, choose(_costs(problem, options.samples), budget, method=options.method))
+    """P(H >= observed), which has no other side."""
+    return OmnibusTest(
+        options, problem, choose(_costs(problem, options.samples), budget, method=options.method)
+    )
 
 
 def _costs(problem: Omnibus, samples: int) -> list[Cost]:
@@ -181,7 +182,7 @@ class PreparedSystems:
     columns: Mapping[str, Column]
     spec: StatisticSpec
     options: Options
-    test: PlannedTest
+    test: PlannedTest | OmnibusTest
 
     @property
     def seconds(self) -> float:
@@ -199,13 +200,18 @@ def prepare_systems(
 ) -> PreparedSystems:
     """Validate and plan; raises InvalidTest and PlanTooLarge."""
     with engine_errors():
-        return PreparedSystems(columns, spec, options, systems_test(columns, spec, options, budget))
+        test = systems_test(columns, spec, options, budget)
+    return PreparedSystems(columns, spec, options, test)
 
 
 def finish_systems(prepared: PreparedSystems) -> TestRecord:
     """Run a prepared test and make its record."""
     options, result = prepared.options, solved(prepared.test)
-    spec_text = json.dumps([prepared.spec.name, prepared.spec.parameters, members(options)], sort_keys=True, default=str)
+    if isinstance(prepared.test, OmnibusTest):
+        options = replace(options, alternative="greater")
+    spec_text = json.dumps(
+        [prepared.spec.name, prepared.spec.parameters, members(options)], sort_keys=True, default=str
+    )
     digest = hashlib.sha256(f"systems|{ALGORITHM_VERSION}|{spec_text}".encode())
     for name, column in prepared.columns.items():
         digest.update(f"|{name}:".encode())

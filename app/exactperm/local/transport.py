@@ -33,6 +33,7 @@ PATHS: dict[str, Kind] = {
     "/v1/power": "power",
     "/v1/batch": "batch",
     "/v1/tests/files": "files",
+    "/v1/tests/systems": "systems",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }
 REQUEST_ID = "-"

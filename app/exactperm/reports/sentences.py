@@ -460,7 +460,7 @@ def _at_least(record: TestRecord, names: Names) -> str:
         return (
             "a difference at least this large, in either direction,"
             if scored
-            else "a value at least as far from 0"
+            else f"a value at least as far from {number(record.null.mean)}"
         )
     side = "more" if record.alternative == "greater" else "less"
     observed = number(record.statistic.observed)

@@ -91,7 +91,9 @@ def _contrast(columns: Mapping[str, Column], weights: Mapping[str, float]) -> Ru
         detail = f"The weights of a contrast sum to 0; these sum to {float(sum(by_system)):g}."
         raise InvalidTest.at("/statistic/weights", "weights_not_zero_sum", detail)
     if not any(by_system):
-        raise InvalidTest.at("/statistic/weights", "empty", "At least two systems need a weight other than 0.")
+        raise InvalidTest.at(
+            "/statistic/weights", "empty", "At least two systems need a weight other than 0."
+        )
     common = math.lcm(*(weight.denominator for weight in by_system))
     factors = [int(weight * common) for weight in by_system]
     lattice = on_lattice(*columns.values(), exactly=True)

@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope
+from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope, SystemsRequest
 from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
 from ...version import __version__
 from .job_operations import (
@@ -31,6 +31,7 @@ from .operations import (
     power_operation,
     problem_response,
     reference,
+    systems_operation,
     test_operation,
 )
 from .schemas import ANSWERS, Health
@@ -63,6 +64,7 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/tests/counts": partial(test_operation, "counts", "Test counts"),
     "/v1/tests/predictions": partial(test_operation, "predictions", "Test predictions"),
     "/v1/tests/files": files_operation,
+    "/v1/tests/systems": systems_operation,
     "/v1/plan": plan_operation,
     "/v1/compare": compare_operation,
     "/v1/gate": gate_operation,
@@ -78,7 +80,15 @@ def document(app: FastAPI) -> dict[str, Any]:
     routes = [_described(route) for route in iter_route_contexts(app.routes)]
     openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
     models = (
-        *(*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset, PowerRequest),
+        *(
+            *REQUEST_MODELS.values(),
+            PlanEnvelope,
+            GateRequest,
+            CompareRequest,
+            Dataset,
+            PowerRequest,
+            SystemsRequest,
+        ),
         *JOB_REQUESTS,
         *LIST_REQUESTS,
     )

@@ -34,7 +34,7 @@ from ...service.gate import FIELDS as GATE_FIELDS
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
-from ...service.schema.compare import CompareChoices, CompareRequest, PlanEnvelope
+from ...service.schema.compare import CompareChoices, CompareRequest, PlanEnvelope, SystemsRequest
 from ...service.schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS, entries
 from ...service.schema.requests import (
     FAIL,
@@ -518,6 +518,22 @@ def compare_operation() -> dict[str, Any]:
         in_query(name, member) for name, member in _of_tables().items() if name not in {"timeout_s", "store"}
     ]
     return operation("Compare many systems", "compare", content, answers, parameters)
+
+
+def systems_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for tests of several systems."""
+    members = SystemsRequest.model_json_schema(ref_template=REF)["properties"]
+    own = {
+        name: as_text(member) for name, member in members.items() if name not in {"systems", "scores", "ids"}
+    }
+    form = _compare_form()
+    files = {
+        name: member for name, member in form["properties"].items() if name not in CompareChoices.model_fields
+    }
+    schema = {**form, "properties": {**files, **own}}
+    content = {messages.JSON: json_content(SystemsRequest), messages.MULTIPART: {"schema": schema}}
+    parameters = [format_parameter(OF_A_TEST), *RUNNING]
+    return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
 
 
 def _of_tables() -> dict[str, Schema]:

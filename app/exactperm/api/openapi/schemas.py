@@ -120,7 +120,9 @@ CompareAnswer = _answer(
     "`groups` and `family` here. Several data sets have a board each in `datasets`,\nand those four are "
     "null; `overall` is the board over all data sets.",
 )
-PlanAnswer = _answer(PlanRecord, "The method and cost of a test, and the alternatives.", TestKind)
+PlanAnswer = _answer(
+    PlanRecord, "The method and cost of a test, and the alternatives.", TestKind | Literal["systems"]
+)
 PowerAnswer = _answer(PowerRecord, f"The answer to a question about power. {_FUNCTION}")
 ComparePlanAnswer = _answer(ComparePlanRecord, "The methods and cost of a comparison.", Literal["compare"])
 ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, PowerAnswer, ComparePlanAnswer, Problem, Health)

@@ -25,7 +25,7 @@ from ..documents import request_in
 from ..messages import CSV, TSV, Job
 from ..parse_files import Form, as_read, in_body, option_pointer, read_form, spec_of_kind
 from ..query import ELSEWHERE, OF_A_BOARD, in_query
-from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
+from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset, SystemsRequest
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import beside_statistic, chained, flaws_of, prefixed, validated
 from .board import (
@@ -63,7 +63,11 @@ OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 
 def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
-    form = read_form(job, body, control, SYSTEM)
+    return of_form(read_form(job, body, control, SYSTEM), job)
+
+
+def of_form(form: Form, job: Job) -> DecodedCompare:
+    """Read the files of a form that was read; raises InputError as `parse_form` does."""
     request = _request_in(form)
     if request is not None:
         return request
@@ -227,7 +231,7 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
             given = validated(Dataset, datasets[name], inside, context)
         if given.systems is None:
             raise InvalidTest.at(inside("/systems"), "missing", detail)
-        boards[name] = mapped(inside, _board, given, request.kind, context)
+        boards[name] = mapped(inside, board_in, given, request.kind, context)
     cost = None
     if request.frontier is not None:
         if type(request.frontier) is str:
@@ -248,7 +252,8 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
     return DecodedCompare(request, boards, chained(beside_statistic(value), places), cost=cost)
 
 
-def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
+def board_in(given: Columns | SystemsRequest, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
+    """Read the columns of one data set; raises InvalidTest with pointers into it."""
     if type(given.systems) is list:
         board, ids = _of_matrix(given, kind)
     else:
@@ -266,11 +271,11 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> Paired
                 for flaw in flaws_of(detail)
             )
             raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
-    of_items = {name: getattr(given, name) for name in OF_A_DATASET}
+    of_items = {name: getattr(given, name, None) for name in OF_A_DATASET}
     return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
 
 
-def _of_matrix(given: Columns, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
+def _of_matrix(given: Columns | SystemsRequest, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
     """Names, rows of scores in that order, and ids if they are a column."""
     names: list[str] = list(given.systems or ())
     if kind != "scores":

@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...answers.test import Alternative, Exchange, Method
+from ...inference.options import PmfDetail, Significance
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.columns import MAX_DECIMALS
 from .fields import (
@@ -32,7 +33,7 @@ from .fields import (
     schemas_of_parameters,
     union_schema,
 )
-from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES
+from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES, Choices
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")
@@ -290,7 +291,77 @@ class CompareRequest(CompareChoices, Columns):
         return schema
 
 
-PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), CompareRequest)
+# Several systems in one test
+
+
+class SystemsStatistic(Wire):
+    """A statistic of several systems.
+
+    contrast is the sum of weight times mean; page is Page's L, a trend over the order; cochran_q (of right and wrong) and
+    friedman (of ranks) ask whether any system differs; interaction is the mean of (A1 - A0) - (B1 - B0).
+    """
+
+    name: Literal["contrast", "page", "cochran_q", "friedman", "interaction"] = Field(description="Its name.")
+    weights: dict[str, float] | None = option(
+        None, "contrast: weights by system, which sum to 0; others have weight 0.", min_length=2
+    )
+    order: list[str] | None = option(
+        None, "page: all systems, the one with the lowest scores first.", min_length=2
+    )
+    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = option(
+        None, "interaction: [[A1, A0], [B1, B0]].", min_length=2, max_length=2
+    )
+
+
+PARAMETER_OF: Mapping[str, str] = {"contrast": "weights", "page": "order", "interaction": "pairs"}
+_SHARED: Mapping[str, Any] = Choices.model_fields
+
+
+class SystemsRequest(Wire):
+    """Several systems on the same items in one test: on each item their scores are exchanged in all ways."""
+
+    model_config = examples(
+        {
+            "systems": {"Q4": [0, 1, 0, 1, 0, 1], "Q6": [0, 1, 1, 1, 0, 1], "Q8": [1, 1, 1, 1, 0, 1]},
+            "statistic": {"name": "page", "order": ["Q4", "Q6", "Q8"]},
+            "alternative": "greater",
+        },
+        {
+            "systems": {"A": [1, 1, 1, 0, 1], "B": [1, 0, 1, 0, 1], "C": [0, 0, 1, 0, 0]},
+            "statistic": {"name": "cochran_q"},
+        },
+    )
+
+    systems: SystemColumns = Field(description="The systems by name, in any order: at least two.")
+    scores: Matrix | None = option(
+        None, "Scores of the systems in the list `systems`: a row for each item, a column for each system."
+    )
+    ids: KeyList | None = option(None, "One unique id per item, for lists. Never reorders anything.")
+    on_missing: Literal["error", "complete"] = option(
+        "error", "Items that only some systems have: error refuses them, complete leaves them out."
+    )
+    decimals: int | None = option(
+        None, "Rounds scores to this many decimals first, as numpy.round does.", ge=0, le=MAX_DECIMALS
+    )
+    statistic: SystemsStatistic = Field(description="What is tested.")
+    alternative: Alternative = _SHARED["alternative"]
+    method: Method = _SHARED["method"]
+    samples: int = _SHARED["samples"]
+    seed: int = _SHARED["seed"]
+    alpha: Share = _SHARED["alpha"]
+    significance: Significance = _SHARED["significance"]
+    pmf: PmfDetail = _SHARED["pmf"]
+    exact_fraction: bool = _SHARED["exact_fraction"]
+    timeout_s: Timeout = None
+    store: Store = False
+
+    @classmethod
+    def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of its statistics."""
+        return frozenset(PARAMETER_OF.values())
+
+
+PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), SystemsRequest, CompareRequest)
 PLANS: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
@@ -301,7 +372,7 @@ PLANS: list[Any] = [
 
 
 # One literal: a union of two has pointers into its parts.
-PlannedKind = Literal["effects", "scores", "counts", "predictions", "compare"]
+PlannedKind = Literal["effects", "scores", "counts", "predictions", "systems", "compare"]
 
 
 class PlanEnvelope(Wire):

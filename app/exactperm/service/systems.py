@@ -1,0 +1,126 @@
+"""Several systems in one test: from a body, JSON or a form of files, to the columns that inference takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..answers.test import ReadingRecord, WarningRecord
+from ..errors import InvalidTest, PointerMap, mapped
+from ..execution.ipc import UNBOUNDED, Control
+from ..inference.options import Options
+from ..inference.several_systems import PreparedSystems, prepare_systems
+from ..inputs.alignment import PairedColumns
+from ..statistics.paired import Column, StatisticSpec
+from .compare import carriers
+from .compare.board import Board, beside_files, board_of, require_systems
+from .documents import json_of
+from .messages import MULTIPART, Job, store_of
+from .parse import chosen_of, refuse_samples
+from .parse_files import option_pointer, read_form
+from .query import ELSEWHERE, once, option_value, options_of_query
+from .schema.compare import PARAMETER_OF, SystemsRequest
+from .validation import beside_statistic, chained, prefixed, validated
+
+# Members that hold data; of a form its files do.
+_DATA = ("systems", "scores", "ids")
+_MEAN = StatisticSpec("mean_difference")
+_OMNIBUS = ("cochran_q", "friedman")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSystems:
+    """A validated test of several systems, their scores by name, shape (N,) each."""
+
+    columns: Mapping[str, Column]
+    spec: StatisticSpec
+    options: Options
+    timeout_s: float | None
+    pointer_map: PointerMap
+    store: bool | None = None
+    reading: ReadingRecord | None = None
+    warnings: tuple[WarningRecord, ...] = ()
+    counting_seconds: float = 0.0
+
+
+def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedSystems:
+    """Decode, validate and align a body without content coding; raises InputError."""
+    options_of_query(job.query, ELSEWHERE)
+    if job.body.media_type == MULTIPART:
+        form = read_form(job, body, control, carriers.SYSTEM)
+        members = [
+            name for name in SystemsRequest.model_fields if name not in (*_DATA, "on_missing", "decimals")
+        ]
+        own, others = once(form.fields, (*members, *PARAMETER_OF.values()), option_pointer)
+        decoded = carriers.of_form(replace(form, fields=others), job)
+        if decoded.boards.keys() != {None} or decoded.choices.kind != "scores":
+            detail = "These are not the scores of one data set: a test of several systems takes a number for each item."
+            raise InvalidTest.at("/files", "other_kind", detail)
+        unused = decoded.choices.model_fields_set - {"kind", "on_missing", "decimals"}
+        if unused:
+            detail = f"A test of several systems has no {min(unused)}: leave it out."
+            raise InvalidTest.at(option_pointer(min(unused)), "unused_option", detail)
+        places = prefixed("/options")
+        values: dict[str, Any] = {name: option_value(name, text) for name, text in own.items()}
+        if isinstance(values.get("order"), str):
+            values["order"] = [name.strip() for name in own["order"].split(",")]
+        if decoded.choices.on_missing != "error":
+            values["on_missing"] = decoded.choices.on_missing
+        request = validated(SystemsRequest, {"systems": {}, **values}, places)
+        return _parsed(
+            request, decoded.boards[None], chained(beside_files, decoded.pointer_map), job, decoded.reading
+        )
+    return of_json(*json_of(body), str, job)
+
+
+def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedSystems:
+    """Validate and align a JSON request that stands at `places`; raises InputError."""
+    request = validated(SystemsRequest, value, places, context)
+    board = mapped(places, carriers.board_in, request, "scores", context)
+    return _parsed(request, board, chained(beside_statistic(value), places), job)
+
+
+def _parsed(
+    request: SystemsRequest,
+    given: PairedColumns,
+    places: PointerMap,
+    job: Job,
+    reading: ReadingRecord | None = None,
+) -> ParsedSystems:
+    spec = request.statistic
+    parameter = PARAMETER_OF.get(spec.name)
+
+    def board() -> Board:
+        for name in PARAMETER_OF.values():
+            has = getattr(spec, name) is not None
+            if has != (name == parameter):
+                detail = f"{spec.name} has no {name}: leave it out." if has else f"{spec.name} needs {name}."
+                raise InvalidTest.at(f"/statistic/{name}", "superfluous" if has else "missing", detail)
+        refuse_samples(request.samples, job.limits)
+        require_systems(given, "scores", job.limits)
+        if spec.name in _OMNIBUS and "alternative" in request.model_fields_set:
+            detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
+            raise InvalidTest.at("/alternative", "no_alternative", detail)
+        return board_of(given, "scores", _MEAN, request.on_missing, request.decimals)
+
+    made = mapped(places, board)
+
+    def pointer_map(pointer: str) -> str:
+        return places(made.pointer_map(pointer))
+
+    return ParsedSystems(
+        dict(made.systems.columns),  # type: ignore[arg-type]
+        StatisticSpec(spec.name, {} if parameter is None else {parameter: getattr(spec, parameter)}),
+        Options(**chosen_of(request)),
+        job.deadline_s(request.timeout_s),
+        pointer_map,
+        store_of(request),
+        reading,
+        made.warnings,
+    )
+
+
+def prepare(job: Job, parsed: ParsedSystems) -> PreparedSystems:
+    """Reduce and plan; raises InvalidTest and PlanTooLarge."""
+    return prepare_systems(parsed.columns, parsed.spec, parsed.options, job.limits.budget)
