@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .client.compare_requests import compare_files
     from .client.requests import counts, effects, files, metric, predictions, scores
     from .client.results import CompareResult, GateResult, PowerResult, TestResult
-    from .local.run import compare, gate, power, test
+    from .local.run import compare, gate, power, systems, test
 
 __all__ = [
     "Client",
@@ -32,6 +32,7 @@ __all__ = [
     "power",
     "predictions",
     "scores",
+    "systems",
     "test",
 ]
 
@@ -40,7 +41,9 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(
-        import_module(".local.run" if name in {"compare", "gate", "power", "test"} else ".client", __name__),
+        import_module(
+            ".local.run" if name in {"compare", "gate", "power", "systems", "test"} else ".client", __name__
+        ),
         name,
     )
     globals()[name] = value

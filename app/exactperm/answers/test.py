@@ -75,6 +75,8 @@ NullModel = Literal["permutation", "bootstrap", "binomial", "convex_bound"]
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
+# Statistics of several systems at once.
+SystemsStatistic = Literal["contrast", "page", "cochran_q", "friedman", "interaction"]
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 PValue = Annotated[float, {"gt": 0, "le": 1}]

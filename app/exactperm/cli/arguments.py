@@ -239,7 +239,7 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     require_single_stdin([*paths, *others.values()])
     systems = [read_all(path) for path in paths]
     fields = fields_of(given)
-    if given["pair"]:
+    if given.get("pair"):
         if "compare" in fields:
             raise click.UsageError("--pair and --compare set the same option; give one of them.")
         fields["compare"] = [list(pair) for pair in given["pair"]]

@@ -61,6 +61,13 @@ Examples:
 A long table may have the columns dataset and cluster: each data set then has a board, and there is one over all.
 
 """
+SYSTEMS_EXAMPLES = """\b
+Examples:
+  exactperm systems table.csv --statistic page --order Q4,Q6,Q8 --alternative greater
+  exactperm systems a.jsonl b.jsonl c.jsonl --statistic cochran_q
+  exactperm systems table.csv --statistic interaction --pairs '[["big+","big"],["small+","small"]]'
+
+"""
 POWER_EXAMPLES = """\b
 Examples:
   exactperm power --solve effect --p10 0.08 --p01 0.05 -n 100,300,1000
@@ -180,6 +187,12 @@ def compare(**given: Any) -> None:
     _run("compare", given)
 
 
+@_asks("systems", SYSTEMS_EXAMPLES + EXIT, *options.OF_SYSTEMS)
+def systems(**given: Any) -> None:
+    """Test several systems at once: a trend, a contrast, or whether any differs."""
+    _run("systems", given)
+
+
 @_asks("power", POWER_EXAMPLES + EXIT, *options.OF_THE_POWER)
 def power(**given: Any) -> None:
     """Find how many items a test needs, or which difference it can detect."""
@@ -242,7 +255,7 @@ def _run(what: str, given: dict[str, Any]) -> NoReturn:
     if not given["paths"] and what != "power":
         several = "Give one file with all systems, or a file for each."
         two = "Give one file with both systems, or two files: U first, then V."
-        raise click.UsageError(several if what == "compare" else two)
+        raise click.UsageError(several if what in {"compare", "systems"} else two)
     from .run import run_command
 
     click.get_current_context().exit(run_command(what, given))

@@ -11,10 +11,12 @@ import click
 from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from ..answers.gate import Policy
 from ..answers.power import Solve
+from ..answers.test import SystemsStatistic
 from ..inputs.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import (
     OF_A_COMPARISON,
+    OF_A_TEST as FORMATS_OF_A_TEST,
     OF_POWER,
     OF_TESTS_AND_GATES,
     BoardPicture,
@@ -203,6 +205,33 @@ COMPARE = (
     Field("systems", "Which systems of one file to compare: A,B,C or a JSON list.", "LIST"),
     Field("names", "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].", "LIST"),
 )  # fmt: skip
+_OF_SYSTEMS = frozenset(
+    {"alpha", "significance", "method", "samples", "seed", "exact_fraction", "pmf", "timeout_s"}
+)
+SYSTEMS_SECTIONS = {
+    "Test": (
+        Field("statistic", "What is tested.", choices=get_args(SystemsStatistic)),
+        Field("order", "page: all systems, the one with the lowest scores first: Q4,Q6,Q8.", "NAMES"),
+        Field("weights", 'contrast: weights by system, which sum to 0: {"A": 1, "B": -1}.', "JSON"),
+        Field("pairs", "interaction: [[A1, A0], [B1, B0]].", "JSON"),
+        Field(
+            "alternative",
+            "Of page, contrast and interaction; greater: the value is large.",
+            choices=ALTERNATIVES,
+        ),
+        *(field for field in TEST if field.name in _OF_SYSTEMS),
+    ),
+    "Reading the files": (
+        Field("on_missing", "Items that only some systems have [error].", choices=("error", "complete")),
+        Field("systems", "Which systems of one file to test: A,B,C or a JSON list.", "LIST"),
+        Field(
+            "names",
+            "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].",
+            "LIST",
+        ),
+        *(field for field in READING if field.name not in (*NOT_OF_MANY, "on_missing", "weights")),
+    ),
+}
 BOARD_SECTIONS = {
     "Compare": COMPARE,
     "Test": (
@@ -432,6 +461,14 @@ OF_A_COMPARE = (
         ),
         _output("--table", type=click.Choice(get_args(BoardTable)), help="Which table (csv) [systems]."),
     ),
+    *SERVER,
+    STORE,
+)
+OF_SYSTEMS = (
+    *BESIDE,
+    others(SYSTEMS_SECTIONS),
+    *of_fields("Test", "Reading the files", of=SYSTEMS_SECTIONS),
+    *output(FORMATS_OF_A_TEST, "text"),
     *SERVER,
     STORE,
 )

@@ -16,6 +16,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,7 +49,7 @@ from .output import (
     write,
 )
 
-GATE, COMPARE, PLAN, POWER = "gate", "compare", "plan", "power"
+GATE, COMPARE, PLAN, POWER, SYSTEMS = "gate", "compare", "plan", "power", "systems"
 LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
 OUTCOMES = {"c": "compared", "w": "computed"}  # by the first letter of an id
@@ -115,8 +116,10 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
         return _json_call(what, given)
     if what == PLAN and given["url"] is not None:
         raise click.UsageError("A server plans JSON requests (--kind); leave --url out to plan files here.")
-    if what == COMPARE:
+    if what in {COMPARE, SYSTEMS}:
         request, form = compare_form(given)
+        if what == SYSTEMS:
+            request = replace(request, path="/v1/tests/systems")
         return call_of(request), form
     form = form_of(given)
     if what == GATE:

@@ -14,7 +14,7 @@ True
 """
 
 from .clients import AsyncClient, Client, Retries
-from .compare_requests import compare, compare_files
+from .compare_requests import compare, compare_files, systems
 from .errors import (
     DeadlineExceeded,
     ExactpermError,
@@ -100,4 +100,5 @@ __all__ = [
     "power",
     "predictions",
     "scores",
+    "systems",
 ]

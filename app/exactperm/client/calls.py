@@ -165,9 +165,11 @@ def gate_call(request: GateRequest) -> Call:
 
 def compare_call(request: CompareRequest) -> Call:
     """The call for a comparison; score columns are sent as one array, with options in the query."""
-    path, timeout_s = "/v1/compare", _deadline(request)
+    path, timeout_s = request.path, _deadline(request)
     if request.kind == "files":
         return _form(path, request, compare_fields(request.options), timeout_s)
+    if path != "/v1/compare":
+        return Call(path, content=encoded(request.body), timeout_s=timeout_s)
     members = request.boards.get(None, {})
     plain = members.keys() == {"systems"} and "frontier" not in request.options
     if request.kind == "scores" and plain and isinstance(members["systems"], Mapping):
@@ -184,7 +186,8 @@ def compare_call(request: CompareRequest) -> Call:
 def plan_call(request: TestRequest | CompareRequest) -> Call:
     """The call for the plan of a test or a comparison."""
     if isinstance(request, CompareRequest):
-        return Call("/v1/plan", content=encoded({"kind": "compare", "request": request.body}))
+        kind = "compare" if request.path == "/v1/compare" else "systems"
+        return Call("/v1/plan", content=encoded({"kind": kind, "request": request.body}))
     if request.kind == "files":
         return _form("/v1/plan", request, request.options, _deadline(request))
     return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))

@@ -393,6 +393,21 @@ class _Calls(Connection):
         return TypedCall(call_of(request).kept(store), reader_of(CompareResult))
 
     @method
+    def systems(
+        self,
+        /,
+        systems: Any,
+        statistic: str | Mapping[str, Any],
+        scores: Any = None,
+        *,
+        store: bool = False,
+        **options: Any,
+    ) -> TypedCall[TestResult]:
+        """Test several systems at once: a contrast, a trend, whether any differs; see `requests.systems`."""
+        request = compare_requests.systems(systems, statistic, scores, **options)
+        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
+
+    @method
     def power(
         self,
         /,

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, Literal, Unpack, cast
 
@@ -133,6 +133,7 @@ class CompareRequest:
     boards: Mapping[str | None, Columns] = field(repr=False)
     options: Mapping[str, Any]
     files: tuple[tuple[str, tuple[str, bytes]], ...] = field(default=(), repr=False)
+    path: Literal["/v1/compare", "/v1/tests/systems"] = "/v1/compare"
 
     @property
     def body(self) -> dict[str, Any]:
@@ -150,7 +151,8 @@ class CompareRequest:
         options = dict(self.options)
         if isinstance(options.get("frontier"), Mapping):
             options["frontier"] = plain(options["frontier"], "/frontier")
-        return {"kind": self.kind, **columns, **options}
+        kind = {"kind": self.kind} if self.path == "/v1/compare" else {}
+        return {**kind, **columns, **options}
 
 
 def _with_nulls(members: Columns) -> Columns:
@@ -220,6 +222,40 @@ def compare(
             by_board[at][system] = one
         members |= {} if unit is None else {"unit": unit}
     return CompareRequest(kind, boards, members)
+
+
+def systems(
+    systems: Any,
+    statistic: str | Mapping[str, Any],
+    scores: Any = None,
+    **options: Any,
+) -> CompareRequest:
+    """Several systems on the same items in one test.
+
+    Parameters
+    ----------
+    systems, scores
+        As for `compare`; or the value of `compare_files(…)`.
+    statistic
+        "cochran_q" or "friedman"; {"name": "page", "order": [name, …]}, {"name": "contrast", "weights": {name: weight}} or
+        {"name": "interaction", "pairs": [[A1, A0], [B1, B0]]}.
+    options
+        alternative, alpha, method, samples, seed, significance, pmf, exact_fraction, ids, on_missing, decimals, timeout_s.
+
+    Raises
+    ------
+        InvalidData: the data cannot be put into a request.
+    """
+    made = systems if isinstance(systems, CompareRequest) else compare(systems, scores)
+    boards: Mapping[str | None, Columns] = made.boards
+    if "ids" in options:
+        boards = {None: {**made.boards[None], "ids": options.pop("ids")}}
+    return replace(
+        made,
+        boards=boards,
+        options={**made.options, "statistic": statistic, **options},
+        path="/v1/tests/systems",
+    )
 
 
 def _tables(systems: Any, datasets: Mapping[str, Any] | None) -> Frame | dict[str, Frame] | None:

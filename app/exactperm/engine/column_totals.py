@@ -48,6 +48,8 @@ _SMALL = 0.02
 # Exponents differ by about this within a sector, unless there would be more of them than that.
 _GAP, _MOST_SECTORS = 4.0, 64
 _NEWTON_STEPS = 60
+# Ends of sectors are multiples of 1 / _SHARES.
+_SHARES = 1 << 20
 # Tilted by this the likeliest atoms have nearly all of the chance, and the masses of neighbours still compare.
 _STEEPEST = 4.0
 
@@ -309,7 +311,8 @@ def tail(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
     # A circle's exponent is nearly observed / scale, and over a sector it falls by that times the square of half the angle.
     wanted = 0.7 * math.sqrt(observed / form.scale / _GAP)
     sectors = min(max(math.ceil(wanted), 1), _MOST_SECTORS)
-    parts = [_of_a_sector(form, observed, index, sectors) for index in range(sectors)]
+    cuts = _cuts(form, observed, sectors)
+    parts = [_of_a_sector(form, observed, *ends, last=ends[1] == cuts[-1]) for ends in itertools.pairwise(cuts)]
     return _added([part[0] for part in parts]), _added([part[1] for part in parts])
 
 
@@ -340,27 +343,38 @@ def _edge(share: float) -> Reals:
     return np.asarray(direction / math.sqrt(float(direction @ direction)))
 
 
-def _sector_law(form: ThreeColumns, observed: int, index: int, sectors: int) -> tuple[_Tilted, float]:
-    """The tilt of a sector, and the least exponent theta S of its part of the region."""
+def _cuts(form: ThreeColumns, observed: int, sectors: int) -> list[int]:
+    """The ends of the sectors, in shares of 1 / _SHARES, over what of the circle H = observed lies inside the hull of all totals."""
+    x, y, z = form.corner
     radius = math.sqrt(observed)
-    target = radius * _edge((index + 0.5) / sectors)
-    # A target outside the hull of all totals is moved inside.
-    corner = np.array(form.corner, dtype=np.float64)
-    reach = min(1.0, 0.999 * float(corner @ corner) / max(float(corner @ target), 1.0))
-    law = _tilted_to(form, target * reach)
-    ends = [radius * float(law.theta @ _edge((index + side) / sectors)) for side in (0, 1)]
-    return law, min(ends)
+
+    def outside(share: int) -> bool:
+        edge = _edge(share / _SHARES)
+        return radius * float(edge[0]) > x or radius * float(edge[2]) < z
+
+    ends = []
+    for end in (0, _SHARES):
+        inner, outer = _SHARES * (y - z) // (x - z), end
+        if not outside(end):
+            inner = end
+        while abs(outer - inner) > 1:
+            middle = (inner + outer) // 2
+            inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+        ends.append(min(max(inner + (2 if end else -2), 0), _SHARES))
+    low, high = ends
+    return sorted({low + (high - low) * index // sectors for index in range(sectors + 1)})
 
 
 def _of_a_sector(
-    form: ThreeColumns, observed: int, index: int, sectors: int
+    form: ThreeColumns, observed: int, low: int, high: int, *, last: bool
 ) -> tuple[Probability, Probability]:
     """P(H >= observed) and P(H = observed) of the totals that are, in some order, in one sector."""
-    law, least = _sector_law(form, observed, index, sectors)
-    gap = math.sqrt(observed) * float(law.theta @ _edge((index + 0.5) / sectors)) - least
-    log_odds = _LOG_ODDS + max(gap, 0.0) + math.log(8.0 * (form.items + 1))
-    edges = [_edge((index + side) / sectors) for side in (0, 1)]
     radius = math.sqrt(observed)
+    edges = [_edge(share / _SHARES) for share in (low, high)]
+    target = radius * _edge((low + high) / (2 * _SHARES))
+    law = _tilted_to(form, target)
+    least = min(radius * float(law.theta @ edge) for edge in edges)
+    log_odds = _LOG_ODDS + max(float(law.theta @ target) - least, 0.0) + math.log(8.0 * (form.items + 1))
     cone = _Cone(
         radius * min(float(edge[0]) for edge in edges) - 1.0,
         (float(edges[0][1] / edges[0][0]), float(edges[1][1] / edges[1][0])),
@@ -371,9 +385,10 @@ def _of_a_sector(
     squares = _squares(window)
     ordered = (first >= second) & (second >= third) & (squares >= observed)
     # Whole numbers decide which sector a point is in, so that it is in one only.
-    share = sectors * (second - third)
-    here = ordered & (share >= index * (first - third))
-    here &= (share < (index + 1) * (first - third)) | ((index + 1 == sectors) & (second == first))
+    share, whole = _SHARES * (second - third), first - third
+    here = ordered & (share >= low * whole) & ((share <= high * whole) if last else (share < high * whole))
+    # Masses outside the hull of all totals are rounding.
+    here &= (first <= form.corner[0]) & (third >= form.corner[2])
     rows, columns = np.nonzero(here)
     x, y = first[rows, 0], second[0, columns]
     z = -x - y

@@ -165,6 +165,18 @@ def compare(
     return _answer(CompareResult, request)
 
 
+def systems(
+    systems: Any, statistic: str | Mapping[str, Any], scores: Any = None, **options: Any
+) -> TestResult:
+    """Test several systems at once; parameters and errors as for `exactperm.client.systems`.
+
+    >>> answer = systems({"A": [1, 1, 1, 0, 1], "B": [1, 0, 1, 0, 1], "C": [0, 0, 1, 0, 0]}, "cochran_q")
+    >>> answer.statistic.observed, answer.p_value_fraction.value
+    (4.666666666666667, Fraction(2, 9))
+    """
+    return _answer(TestResult, compare_requests.systems(systems, statistic, scores, **options))
+
+
 def power(
     design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
     solve: Solve | None = None,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
-from ...answers.test import Alternative, Exchange, Method
+from ...answers.test import Alternative, Exchange, Method, SystemsStatistic as StatisticOfSystems
 from ...inference.options import PmfDetail, Significance
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.columns import MAX_DECIMALS
@@ -301,7 +301,7 @@ class SystemsStatistic(Wire):
     friedman (of ranks) ask whether any system differs; interaction is the mean of (A1 - A0) - (B1 - B0).
     """
 
-    name: Literal["contrast", "page", "cochran_q", "friedman", "interaction"] = Field(description="Its name.")
+    name: StatisticOfSystems = Field(description="Its name.")
     weights: dict[str, float] | None = option(
         None, "contrast: weights by system, which sum to 0; others have weight 0.", min_length=2
     )
