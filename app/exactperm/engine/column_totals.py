@@ -312,7 +312,9 @@ def tail(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
     wanted = 0.7 * math.sqrt(observed / form.scale / _GAP)
     sectors = min(max(math.ceil(wanted), 1), _MOST_SECTORS)
     cuts = _cuts(form, observed, sectors)
-    parts = [_of_a_sector(form, observed, *ends, last=ends[1] == cuts[-1]) for ends in itertools.pairwise(cuts)]
+    parts = [
+        _of_a_sector(form, observed, *ends, last=ends[1] == cuts[-1]) for ends in itertools.pairwise(cuts)
+    ]
     return _added([part[0] for part in parts]), _added([part[1] for part in parts])
 
 
