@@ -16,8 +16,10 @@ SMALLEST = math.ulp(0.0)
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
 _LOG_SMALLEST_NORMAL = -1022 * LN2
-# Logarithms of smaller ratios are differences.
-_LEAST_RATIO = 1e-300
+# Ratios with fewer bits than this are normal doubles.
+_SHORT_RATIO = 1_000
+# Roundings of a logarithm that is a multiple of LN2 and a small one: of LN2, the product and the sum.
+_DEEP_ROUNDOFFS = 3.0
 
 Alternative = Literal["two-sided", "greater", "less"]
 Interval = tuple[int, int]
@@ -79,7 +81,7 @@ def from_fraction(numerator: int, log2_denominator: int) -> Probability:
     leading = math.ldexp(numerator >> max(bits - 64, 0), -min(bits, 64))
     log_p = math.log(leading) + (bits - log2_denominator) * LN2
     if log_p < _LOG_SMALLEST_NORMAL:
-        bound = 2.0 * UNIT_ROUNDOFF * (1.0 + abs(log_p))
+        bound = _DEEP_ROUNDOFFS * UNIT_ROUNDOFF * (1.0 + abs(log_p))
     else:
         bound = 0.0 if bits <= 53 else UNIT_ROUNDOFF
     return Probability(log_p, bound, (numerator, log2_denominator))
@@ -92,13 +94,16 @@ def from_ratio(value: Fraction) -> Probability:
         return from_fraction(top, below.bit_length() - 1)
     log_p = log_ratio(top, below)
     small = log_p < _LOG_SMALLEST_NORMAL
-    return Probability(log_p, UNIT_ROUNDOFF * (2.0 * (1.0 + abs(log_p)) if small else 1.0), None, value)
+    bound = UNIT_ROUNDOFF * (_DEEP_ROUNDOFFS * (1.0 + abs(log_p)) if small else 1.0)
+    return Probability(log_p, bound, None, value)
 
 
 def log_ratio(part: int, whole: int) -> float:
     """Return log(part / whole) of positive integers of any length, to a few roundings of itself and of 1."""
-    ratio = part / whole  # correctly rounded where it is a normal double
-    return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
+    shift = whole.bit_length() - part.bit_length()
+    if shift < _SHORT_RATIO:
+        return math.log(part / whole)  # the quotient of integers is correctly rounded
+    return math.log((part << shift) / whole) - shift * LN2
 
 
 def region(form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False) -> Region:
