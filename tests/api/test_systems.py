@@ -16,7 +16,7 @@ from tests.api.conftest import errors_of
 
 PATH = "/v1/tests/systems"
 NAMES = "ABCD"
-Row = Sequence[Fraction]
+Row = Sequence[Any]
 
 
 def ask(service: Any, table: Any, statistic: Any, **options: Any) -> Any:
@@ -35,7 +35,7 @@ def omnibus(rows: Sequence[Row], systems: int) -> Fraction:
     centred = [[value - sum(row) / systems for value in row] for row in rows]
     whole = sum(value * value for row in centred for value in row)
     totals = [sum(row[index] for row in centred) for index in range(systems)]
-    return (systems - 1) * sum(total * total for total in totals) / whole if whole else Fraction(0)
+    return Fraction((systems - 1) * sum(total * total for total in totals)) / whole if whole else Fraction(0)
 
 
 def p_by_enumeration(table: Sequence[Row], value: Any, side: str) -> Fraction:
