@@ -81,6 +81,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tests/systems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test several systems
+         * @description Several systems at once: a contrast, a trend (Page), whether any differs (Cochran's Q, Friedman), an interaction.
+         */
+        post: operations["systems_v1_tests_systems_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tests/files": {
         parameters: {
             query?: never;
@@ -2530,7 +2550,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "gate" | "compare" | "power" | "batch";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power" | "batch";
             /**
              * State
              * @enum {string}
@@ -2649,11 +2669,11 @@ export interface components {
              * @description The kind of the request; batch is a list of requests.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "gate" | "compare" | "power" | "batch";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power" | "batch";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"] | components["schemas"]["ListRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"] | components["schemas"]["ListRequest"];
         };
         /**
          * JobsAnswer
@@ -2755,11 +2775,11 @@ export interface components {
              * @description The kind of the request.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "gate" | "compare" | "power";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"];
         };
         /**
          * Mass
@@ -3091,11 +3111,8 @@ export interface components {
          * @description The method and cost of a test, and the alternatives.
          */
         PlanAnswer: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "effects" | "scores" | "counts" | "predictions";
+            /** Kind */
+            kind: ("effects" | "scores" | "counts" | "predictions") | "systems";
             /**
              * Method
              * @enum {string}
@@ -3170,11 +3187,11 @@ export interface components {
              * @description The kind of test, or a comparison.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "compare";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "compare";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["CompareRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["CompareRequest"];
             /**
              * Store
              * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
@@ -4657,6 +4674,210 @@ export interface components {
             method: "clopper_pearson" | "convex_bound";
         };
         /**
+         * SystemsRequest
+         * @description Several systems on the same items in one test: on each item their scores are exchanged in all ways.
+         * @example {
+         *       "alternative": "greater",
+         *       "statistic": {
+         *         "name": "page",
+         *         "order": [
+         *           "Q4",
+         *           "Q6",
+         *           "Q8"
+         *         ]
+         *       },
+         *       "systems": {
+         *         "Q4": [
+         *           0,
+         *           1,
+         *           0,
+         *           1,
+         *           0,
+         *           1
+         *         ],
+         *         "Q6": [
+         *           0,
+         *           1,
+         *           1,
+         *           1,
+         *           0,
+         *           1
+         *         ],
+         *         "Q8": [
+         *           1,
+         *           1,
+         *           1,
+         *           1,
+         *           0,
+         *           1
+         *         ]
+         *       }
+         *     }
+         * @example {
+         *       "statistic": {
+         *         "name": "cochran_q"
+         *       },
+         *       "systems": {
+         *         "A": [
+         *           1,
+         *           1,
+         *           1,
+         *           0,
+         *           1
+         *         ],
+         *         "B": [
+         *           1,
+         *           0,
+         *           1,
+         *           0,
+         *           1
+         *         ],
+         *         "C": [
+         *           0,
+         *           0,
+         *           1,
+         *           0,
+         *           0
+         *         ]
+         *       }
+         *     }
+         */
+        SystemsRequest: {
+            /**
+             * Systems
+             * @description The systems by name, in any order: at least two.
+             */
+            systems: {
+                [key: string]: unknown[] | Record<string, never>;
+            } | string[];
+            /**
+             * Scores
+             * @description Scores of the systems in the list `systems`: a row for each item, a column for each system.
+             * @default null
+             */
+            scores?: number[][] | null;
+            /**
+             * Ids
+             * @description One unique id per item, for lists. Never reorders anything.
+             * @default null
+             */
+            ids?: (string | number)[] | null;
+            /**
+             * On Missing
+             * @description Items that only some systems have: error refuses them, complete leaves them out.
+             * @default error
+             * @enum {string}
+             */
+            on_missing?: "error" | "complete";
+            /**
+             * Decimals
+             * @description Rounds scores to this many decimals first, as numpy.round does.
+             * @default null
+             */
+            decimals?: number | null;
+            /** @description What is tested. */
+            statistic: components["schemas"]["SystemsStatistic"];
+            /**
+             * Alternative
+             * @description two-sided is P(|t| >= |observed|); greater means that U is greater than V.
+             * @default two-sided
+             * @enum {string}
+             */
+            alternative?: "two-sided" | "greater" | "less";
+            /**
+             * Method
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
+             * @default auto
+             * @enum {string}
+             */
+            method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
+            /**
+             * Samples
+             * @description Monte Carlo samples (method monte_carlo).
+             * @default 20000
+             */
+            samples?: number;
+            /**
+             * Seed
+             * @description Monte Carlo seed; the default is fixed.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Alpha
+             * @description Significance level for `significant` and warnings.
+             * @default 0.05
+             */
+            alpha?: number;
+            /**
+             * Significance
+             * @description Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p).
+             * @default p
+             * @enum {string}
+             */
+            significance?: "p" | "mid_p";
+            /**
+             * Pmf
+             * @description How much of the null distribution to return.
+             * @default summary
+             * @enum {string}
+             */
+            pmf?: "none" | "summary" | "full";
+            /**
+             * Exact Fraction
+             * @description Also return the p-value as an exact fraction.
+             * @default false
+             */
+            exact_fraction?: boolean;
+            /**
+             * Timeout S
+             * @description Deadline in seconds, clamped by the server.
+             * @default null
+             */
+            timeout_s?: number | null;
+            /**
+             * Store
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
+        };
+        /**
+         * SystemsStatistic
+         * @description A statistic of several systems.
+         *
+         *     contrast is the sum of weight times mean; page is Page's L, a trend over the order; cochran_q (of right and wrong) and
+         *     friedman (of ranks) ask whether any system differs; interaction is the mean of (A1 - A0) - (B1 - B0).
+         */
+        SystemsStatistic: {
+            /**
+             * Name
+             * @description Its name.
+             * @enum {string}
+             */
+            name: "contrast" | "page" | "cochran_q" | "friedman" | "interaction";
+            /**
+             * Weights
+             * @description contrast: weights by system, which sum to 0; others have weight 0.
+             * @default null
+             */
+            weights?: {
+                [key: string]: number;
+            } | null;
+            /**
+             * Order
+             * @description page: all systems, the one with the lowest scores first.
+             * @default null
+             */
+            order?: string[] | null;
+            /**
+             * Pairs
+             * @description interaction: [[A1, A0], [B1, B0]].
+             * @default null
+             */
+            pairs?: string[][] | null;
+        };
+        /**
          * TestAnswer
          * @description The answer to a test. Everything but `runtime` is a function of the request.
          */
@@ -4992,6 +5213,8 @@ export type SpreadAnswer = components['schemas']['SpreadAnswer'];
 export type StatisticAnswer = components['schemas']['StatisticAnswer'];
 export type SystemAnswer = components['schemas']['SystemAnswer'];
 export type SystemIntervalAnswer = components['schemas']['SystemIntervalAnswer'];
+export type SystemsRequest = components['schemas']['SystemsRequest'];
+export type SystemsStatistic = components['schemas']['SystemsStatistic'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestResult = components['schemas']['TestResult'];
 export type Versions = components['schemas']['Versions'];
@@ -5720,6 +5943,383 @@ export interface operations {
             content: {
                 "application/json": components["schemas"]["PredictionsRequest"];
                 "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    /** @description The id of the answer. */
+                    ETag?: string;
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
+                    "Server-Timing"?: string;
+                    /** @description The path of the stored answer, if store was set. */
+                    "Content-Location"?: string;
+                    /** @description Seconds since a cached answer was computed. */
+                    Age?: number;
+                    /** @description The client's request id, or a new one. */
+                    "X-Request-Id"?: string;
+                    /** @description The p-value. */
+                    "X-P-Value"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestAnswer"];
+                    /** @example p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 t_0123456789abcdef */
+                    "text/plain": string;
+                    "text/markdown": string;
+                    "text/csv": string;
+                    "image/svg+xml": string;
+                    "image/png": Blob;
+                    "text/html": string;
+                };
+            };
+            /** @description This is not valid HTTP; or The body cannot be parsed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An API key is needed */
+            401: {
+                headers: {
+                    /** @description Bearer. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No acceptable representation */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body came too slowly; or The headers came too slowly */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The idempotency key was used for another request; or The request is not a valid test; or The test costs more than allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The service failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The deadline passed; or The service is not ready; or The computation took too much memory; or The service is at capacity; or The database of jobs is away; or Too many connections; or The computation was lost */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    systems_v1_tests_systems_post: {
+        parameters: {
+            query?: {
+                /** @description The representation of the answer; overrides Accept. */
+                format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
+                /** @description The colours of a picture (svg, png). Default light. */
+                theme?: "light" | "dark";
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
+                timeout_s?: number;
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
+                store?: "0" | "1";
+            };
+            header?: {
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SystemsRequest"];
+                "multipart/form-data": {
+                    /** @description The file of one system; repeat it for each. */
+                    system?: Blob[];
+                    /**
+                     * Format: binary
+                     * @description A file: both systems in one file. May be gzip or zstd.
+                     */
+                    file?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the gold standard. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    gold?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the documents of the items. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    documents?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the relevance judgements. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    qrels?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the references. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    ref?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the second references. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    ref2?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the third references. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    ref3?: Blob;
+                    /**
+                     * Format: binary
+                     * @description A file: the fourth references. May be gzip or zstd. Repeat it to send a file for each task.
+                     */
+                    ref4?: Blob;
+                    /** @description The systems' names in the order of their files, separated by commas or as a JSON list; default: the files' names. A repeated name has several files, one for each task: tasks are data sets. */
+                    names?: string;
+                    /**
+                     * @description auto, the default, guesses. asr: word errors per utterance (also as Kaldi, sclite, SpeechBrain and WeNet print them), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); sentence-scores: Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them (files u, v); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs (files u, v, file); pyterrier: PyTerrier, perquery.csv of an experiment: name,qid,measure,value (files u, v, file); squad: SQuAD and HotpotQA, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @enum {string}
+                     */
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "sentence-scores" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "pyterrier" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, conllu. */
+                    metric?: string;
+                    /** @description How to read trec. */
+                    measure?: string;
+                    /** @description How to read lm-eval, helm. */
+                    filter?: string;
+                    /** @description How to read every-eval-ever. */
+                    task?: string;
+                    /** @description How to read jsonl. */
+                    path?: string;
+                    /** @description How to read . */
+                    sheet?: string;
+                    /** @description How to read inspect. */
+                    scorer?: string;
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
+                    id_column?: string;
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl. */
+                    score_column?: string;
+                    /** @description How to read mqm, tsv, csv, jsonl. */
+                    system_column?: string;
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
+                    delimiter?: string;
+                    /** @description How to read ranking, mqm, tsv, csv. */
+                    decimal?: string;
+                    /** @description How to read labels, ranking. */
+                    gold_column?: string;
+                    /** @description How to read ranking. */
+                    event_column?: string;
+                    /** @description How to read mt-metrics-eval, ranking. */
+                    groups?: string;
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
+                    clusters?: string;
+                    /**
+                     * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, lighteval, openai-evals, promptfoo, comet, opencompass, deepeval.
+                     * @enum {string}
+                     */
+                    on_mismatch?: "error" | "drop" | "keep";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, trec. */
+                    missing_range?: string;
+                    /**
+                     * @description How to read conllu.
+                     * @enum {string}
+                     */
+                    items?: "sentence" | "word";
+                    /**
+                     * @description How to read conll.
+                     * @enum {string}
+                     */
+                    ner_mode?: "lenient" | "strict";
+                    /**
+                     * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO).
+                     * @enum {string}
+                     */
+                    scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
+                    /** @description How to read conll. */
+                    token_column?: number;
+                    /** @description How to read conll. */
+                    tag_column?: number;
+                    /** @description How to read conll. */
+                    tag_column_gold?: number;
+                    /**
+                     * @description How to read inspect.
+                     * @enum {string}
+                     */
+                    reduce_epochs?: "mean" | "max" | "none";
+                    /**
+                     * @description How to read inspect, openai-evals.
+                     * @enum {string}
+                     */
+                    allow_incomplete?: "true" | "false";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
+                    unit?: string | number;
+                    /**
+                     * @description Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
+                     * @enum {string}
+                     */
+                    repeats?: "mean" | "all" | "any";
+                    /**
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
+                     * @enum {string}
+                     */
+                    average?: "binary" | "micro" | "macro" | "weighted";
+                    /**
+                     * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
+                     * @enum {string}
+                     */
+                    zero_method?: "wilcox" | "pratt" | "zsplit";
+                    /**
+                     * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
+                     * @enum {string}
+                     */
+                    interpolation?: "linear" | "inverted_cdf";
+                    /** @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
+                    q?: number;
+                    /** @description Of chrf: how many times as much recall weighs as precision (default 2). */
+                    beta?: number;
+                    /** @description Of ratio: the name of a count, such as errors. */
+                    numerator?: string;
+                    /** @description Of ratio: the name of a count, such as ref_words. */
+                    denominator?: string;
+                    /** @description Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0. */
+                    expression?: string;
+                    /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
+                    positive?: string | number;
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                    labels?: string;
+                    /**
+                     * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
+                     * @enum {string}
+                     */
+                    scale?: "ranks" | "raw" | "standardized";
+                    /**
+                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
+                     * @enum {string}
+                     */
+                    group_average?: "mean" | "sum";
+                    /**
+                     * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+                     * @enum {string}
+                     */
+                    variant?: "b" | "c" | "a";
+                    /** @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
+                    epsilon?: number;
+                    /**
+                     * @description Of bleu: sacrebleu's tokenizer (default 13a).
+                     * @enum {string}
+                     */
+                    tokenize?: "13a" | "intl" | "char" | "none" | "zh";
+                    /** @description Of bleu, chrf: ignore upper and lower case (default false). */
+                    lowercase?: boolean;
+                    /** @description Of chrf: word n-grams besides characters; 2 is chrF++ (default 0). */
+                    word_order?: number;
+                    /** @description Of ter: Tercom's normalisation first (default false). */
+                    normalized?: boolean;
+                    /** @description Of ter: keep upper and lower case apart (default false). */
+                    case_sensitive?: boolean;
+                    /**
+                     * @description Items that only some systems have: error refuses them, complete leaves them out. Default error.
+                     * @enum {string}
+                     */
+                    on_missing?: "error" | "complete";
+                    /** @description Rounds scores to this many decimals first, as numpy.round does. */
+                    decimals?: number;
+                    /** @description What is tested. A JSON object. */
+                    statistic?: string;
+                    /**
+                     * @description two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided.
+                     * @enum {string}
+                     */
+                    alternative?: "two-sided" | "greater" | "less";
+                    /**
+                     * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto.
+                     * @enum {string}
+                     */
+                    method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
+                    /** @description Monte Carlo samples (method monte_carlo). Default 20000. */
+                    samples?: number;
+                    /** @description Monte Carlo seed; the default is fixed. Default 0. */
+                    seed?: number;
+                    /** @description Significance level for `significant` and warnings. Default 0.05. */
+                    alpha?: number;
+                    /**
+                     * @description Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p.
+                     * @enum {string}
+                     */
+                    significance?: "p" | "mid_p";
+                    /**
+                     * @description How much of the null distribution to return. Default summary.
+                     * @enum {string}
+                     */
+                    pmf?: "none" | "summary" | "full";
+                    /** @description Also return the p-value as an exact fraction. Default false. */
+                    exact_fraction?: boolean;
+                    /** @description Deadline in seconds, clamped by the server. */
+                    timeout_s?: number;
+                    /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
+                    store?: boolean;
+                };
             };
         };
         responses: {
