@@ -120,6 +120,11 @@ def test_too_few_items_pass_nothing(service: Any) -> None:
     assert "there are too few" in answer["reason"]
 
 
+def test_a_p_value_that_is_alpha_is_shown(service: Any) -> None:
+    answer = ask(service, [1, 1, 1, 1], threshold=0.5, alpha=0.0625).json()
+    assert (answer["p_value"], answer["verdict"]) == (0.0625, "pass")
+
+
 def test_item_means_of_several_runs_have_the_bound(service: Any) -> None:
     answer = ask(service, [[1, 0], [1, 1], [1, 1]] * 10, threshold=0.5).json()
     decision = answer["metrics"][0]["decision"]

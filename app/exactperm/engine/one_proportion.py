@@ -28,12 +28,14 @@ from scipy import special
 
 from .lattice import Integers, Reals
 from .paired_proportions import clopper_pearson
-from .probability import CERTAIN, UNIT_ROUNDOFF, Probability
+from .probability import CERTAIN, UNIT_ROUNDOFF, Probability, from_fraction
 from .root import root
 
 # First and last number of bits of ball arithmetic; beyond, a tail counts as out of reach.
 _BITS, _MOST_BITS = 64, 1 << 16
 _RADIUS = 2.0**-46
+# Tails of a half, a quarter and so on are counted in integers of so many bits.
+_EXACT_BITS = 1_000
 # The part of Binomial(n, p) to search for the best h; the rest is below the rounding of doubles.
 _SDS, _MORE = 14.0, 60
 _TOLERANCE = 1e-13
@@ -41,7 +43,13 @@ _TOLERANCE = 1e-13
 
 def upper_tail(n: int, k: int, chance: Fraction) -> Probability:
     """Return P(B >= k), B ~ Binomial(n, chance), 0 < chance < 1 and k <= n."""
-    return CERTAIN if k <= 0 else _probability(lambda: _tail(n, k, chance))
+    if k <= 0:
+        return CERTAIN
+    a, log2 = chance.numerator, chance.denominator.bit_length() - 1
+    if chance.denominator == 1 << log2 and n * log2 <= _EXACT_BITS:
+        b = chance.denominator - a
+        return from_fraction(sum(math.comb(n, j) * a**j * b ** (n - j) for j in range(k, n + 1)), n * log2)
+    return _probability(lambda: _tail(n, k, chance))
 
 
 def convex_bound(n: int, total: Fraction, chance: Fraction) -> Probability:
