@@ -290,6 +290,7 @@ def is_small_test(parsed: ParsedTest) -> bool:
     options, items = parsed.options, n_items(parsed.data)
     return (
         options.test == "permutation"
+        and options.exchange == "items"  # ways to deal runs are listed
         and options.method in METHODS
         and options.pmf != "full"
         and not options.exact_fraction
@@ -330,6 +331,7 @@ def is_small_board(parsed: ParsedCompare) -> bool:
             values += len(column)
     return (
         options.method in METHODS - {"monte_carlo"}
+        and options.exchange == "items"
         and options.confidence_level is None
         and comparison.adjust in ADJUSTED_IN_PLACE
         and pairs <= MOST_PAIRS

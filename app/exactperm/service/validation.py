@@ -229,6 +229,7 @@ SYNONYMS: Mapping[str, str] = {
     "samples": "n_resamples n_permutations num_samples resamples permutations R B",
     "seed": "random_state rng",
     "alternative": "side tail tails",
+    "exchange": "swap permute reassign relabel deal",
     "confidence_level": "confidence conf_level ci",
     "clusters": "group documents document cluster strata",
     "statistic": "metric measure stat",
