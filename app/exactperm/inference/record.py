@@ -13,12 +13,13 @@ import numpy as np
 
 from ..answers.test import Discordant, EffectSize, ItemsRecord, Mass, Moved, NullRecord, StatisticRecord
 from ..engine.finite_laws.form import FiniteLaws
-from ..engine.finite_laws.methods import fft_cost, law as law_of_laws, window_length
+from ..engine.finite_laws.methods import fft_cost, law as law_of_laws, rounded, window_length
 from ..engine.lattice import EXACT_DOUBLE, MAX_TOTAL, CanonicalForm, Integers, Reals, Whole
 from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
     FEW,
     MAX_BINS,
+    STEPS_PER_SD,
     Law,
     binned,
     law_of_sum,
@@ -47,6 +48,8 @@ from .warnings import ULPS
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
+# Windows of finite laws that are longer are drawn from rounded laws, in about this time.
+_MOST_SHOWN, _ROUNDED_S = 1 << 20, 0.05
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
 # Slower pictures are drawn from weights rounded to 1/2048 of a standard deviation.
@@ -113,6 +116,11 @@ def null_of_laws(form: FiniteLaws, unit: Fraction, detail: PmfDetail) -> NullRec
     ends = times(low, unit), times(high, unit)
     if detail == "none":
         return NullRecord(mean, sd, *ends, None, None, None)
+    if window_length(form) > _MOST_SHOWN:
+        form = rounded(form, STEPS_PER_SD).form
+    if abs(form.offset) + form.step * form.range >= MAX_TOTAL:
+        # For the picture, of rounded laws: within half a step.
+        unit, form = unit * form.step, replace(form, offset=round(Fraction(form.offset, form.step)), step=1)
     law = law_of_laws(form)
     symmetric = form.reflected.laws == form.laws and len(law.values) * law.width == form.range + 1
     if symmetric:
@@ -130,6 +138,8 @@ def laws_seconds(form: FiniteLaws, detail: PmfDetail) -> float:
     points = window_length(form)
     if detail == "full" and points > MAX_FULL_PMF:
         raise _too_many()
+    if points > _MOST_SHOWN:
+        return _ROUNDED_S
     return 0.5 * fft_cost(form).seconds + (points * _SECONDS_PER_MASS if detail == "full" else 0.0)
 
 

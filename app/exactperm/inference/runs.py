@@ -17,14 +17,14 @@ from ..answers.test import (
     StatisticRecord,
 )
 from ..engine.finite_laws import methods
-from ..engine.finite_laws.form import FiniteLaws, region, ties_of
-from ..engine.plan import Budget, Cost, Plan
-from ..engine.probability import Region, mid_p
+from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, coarse_region, region, ties_of
+from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
+from ..engine.probability import SMALLEST, Region, mid_p
 from ..errors import Choice, InvalidTest
 from ..statistics.paired import Paired, Repeated, Scores, StatisticSpec
 from ..statistics.reducers import Problem
 from ..statistics.runs import Runs, reduce_runs, require_runs
-from .certificate import Answer, PlannedTest, Result, certified, certified_by, mid_p_value, sampled
+from .certificate import Answer, PlannedTest, Result, bracketed, certified, certified_by, mid_p_value, sampled
 from .options import Options
 from .record import laws_seconds, null_of_laws, times
 
@@ -33,6 +33,10 @@ GENERALISES_TO: dict[Exchange, GeneralisesTo] = {
     "runs": "new runs of these items",
     "both": "new runs and new items",
 }
+_ROUNDED = (
+    "No 64-bit lattice holds the sum of these runs: p_value_bounds hold for the original scores, and the null distribution is for "
+    "rounded ones. With fewer digits (`decimals`), all is exact."
+)
 # Listing the laws: of a run.
 _SECONDS_PER_RUN = 2e-6
 
@@ -47,6 +51,7 @@ class RunsTest:
     plan: Plan
     fraction_by: Cost | None
     pictured: float
+    coarse: CoarseLaws | None = None
 
     @property
     def form(self) -> FiniteLaws:
@@ -63,16 +68,18 @@ class RunsTest:
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         problem, form = self.problem, self.form
-        pairs = zip(form.laws, form.counts.tolist(), strict=True)
-        # No way to deal a unit's runs has a smaller probability.
-        least = -sum(count * math.log10(law.total) for law, count in pairs)
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=self._least / math.log(10.0))
         attainable = methods.smallest_attainable(form, self.options.alternative)
+        # Rounding may join the largest values.
+        least = attainable if problem.coarse is None else max(math.exp(self._least), SMALLEST)
+        null = null_of_laws(form, problem.unit, self.options.pmf)
         return Result(
             answer=answer,
             by=by,
-            lattice=LatticeRecord(times(form.step, problem.unit), len(form.laws), form.range),
-            attainable_between=(attainable, attainable),
+            lattice=None
+            if problem.coarse is not None
+            else LatticeRecord(times(form.step, problem.unit), len(form.laws), form.range),
+            attainable_between=(least, attainable),
             items=self._items(),
             statistic=StatisticRecord(
                 problem.name,
@@ -80,8 +87,15 @@ class RunsTest:
                 None if problem.score_u is None else float(problem.score_u),
                 None if problem.score_v is None else float(problem.score_v),
             ),
-            null=null_of_laws(form, problem.unit, self.options.pmf),
+            null=null if problem.coarse is None else replace(null, range_exact=False),
+            warnings=() if problem.coarse is None or by.exact else (("scores_rounded", _ROUNDED),),
         )
+
+    @property
+    def _least(self) -> float:
+        """The logarithm of a number that no way to deal the runs has a smaller probability than."""
+        pairs = zip(self.form.laws, self.form.counts.tolist(), strict=True)
+        return -math.fsum(count * math.log(law.total) for law, count in pairs)
 
     def _items(self) -> ItemsRecord:
         problem, ahead = self.problem, self.problem.ahead
@@ -92,6 +106,14 @@ class RunsTest:
     def _answer(self, by: Cost) -> Answer:
         """The unchecked answer of one method."""
         options, form = self.options, self.form
+        if by.method == "enumeration":
+            assert self.coarse is not None
+            found, tied = methods.enumerated(self.coarse, self.problem.observed, options.alternative)
+            return certified(found, None, mid_p(found, tied))
+        if by.method == "bounds":
+            assert self.coarse is not None
+            bracket = methods.in_bounds(self.coarse, self.problem.observed, options.alternative, self._least)
+            return bracketed(bracket, options.precision, self._fraction())
         if by.method == "monte_carlo":
             estimate = methods.estimate(form, self.region, samples=options.samples, seed=options.seed)
             return sampled(estimate, self._fraction())
@@ -185,12 +207,25 @@ def runs_test(
 def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
     """Plan the test of a sum of finite laws; raises InvalidTest and what the engine raises."""
     form = problem.form
-    tail = region(form, problem.observed, options.alternative)
-    plan = methods.plan(form, budget, method=options.method, samples=options.samples)
+    coarse = problem.coarse
+    if coarse is None:
+        tail = region(form, problem.observed, options.alternative)
+    else:
+        tail = coarse_region(coarse, problem.observed, options.alternative, outer=True)
+    plan, coarse = methods.plan(
+        form,
+        budget,
+        method=options.method,
+        samples=options.samples,
+        precision=options.precision,
+        coarse=coarse,
+    )
     fraction_by = None
-    if options.exact_fraction and plan.chosen.method != "rational":
+    if options.exact_fraction and plan.chosen.method not in methods.FRACTION_METHODS:
+        if problem.coarse is not None:
+            raise FractionOverBudget(methods.FRACTION_METHODS, (), budget)
         fraction_by = methods.fraction_cost(form, budget)
-    return RunsTest(options, problem, tail, plan, fraction_by, laws_seconds(form, options.pmf))
+    return RunsTest(options, problem, tail, plan, fraction_by, laws_seconds(form, options.pmf), coarse)
 
 
 _ITEMS = (Choice("exchange items, the means of their runs", {"exchange": "items"}),)

@@ -15,7 +15,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.finite_laws.form import FiniteLaws, grouped_laws, relabelled, right_or_wrong, steps_to_list
+from ..engine.finite_laws.form import (
+    CoarseLaws,
+    FiniteLaws,
+    coarse_laws,
+    grouped_laws,
+    relabelled,
+    right_or_wrong,
+    steps_to_list,
+)
+from ..engine.finite_laws.methods import steps_wanted
 from ..engine.lattice import Integers, LatticeOverflowError, Whole, exact_total, sum_by_cluster
 from ..errors import Choice, InvalidTest, marked
 from .columns import OF_RUNS, RIGHT, multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
@@ -31,6 +40,8 @@ from .paired import Paired, Scores, StatisticSpec, kind_of, lengths_of, samples_
 
 WITHOUT_RUNS = (Choice("exchange items, the means of their runs", {"exchange": "items"}),)
 ROUNDED = (Choice("round the scores to 2 decimals", {"decimals": "2"}),)
+# Of the bracket that rounded laws are for.
+_PRECISION = 1e-3
 # Elementary steps of listing all laws: about two seconds.
 _MOST_STEPS = 30_000_000
 
@@ -40,7 +51,8 @@ class Runs:
     """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are reassigned together.
 
     `ahead`, shape (M,), is the sign of U's mean minus V's in each unit. `score_u` and `score_v` are the means, sums or
-    pass rates of the systems, `samples` their total numbers of runs.
+    pass rates of the systems, `samples` their total numbers of runs. `coarse` are laws that were rounded since
+    no 64-bit lattice holds their sum: `form` is theirs.
     """
 
     name: str
@@ -53,6 +65,7 @@ class Runs:
     score_u: Fraction | None
     score_v: Fraction | None
     samples: tuple[int, int] | None
+    coarse: CoarseLaws | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,11 +348,12 @@ def _problem(
     unit: Fraction,
     scores: tuple[Fraction, Fraction],
 ) -> Runs:
+    listed, coarse = list(laws), None
     try:
-        form = grouped_laws(laws, len(data.u))
-    except LatticeOverflowError as error:
-        detail = f"The runs cannot be summed exactly: {error}. Give scores with fewer decimals, or equal numbers of runs."
-        raise InvalidTest.at("", "effects_too_large", detail, ROUNDED) from error
+        form = grouped_laws(listed, len(data.u))
+    except LatticeOverflowError:
+        coarse = coarse_laws(listed, len(data.u), steps_wanted(len(data.u), _PRECISION))
+        form = coarse.form
     return Runs(
         spec.name,
         form,
@@ -350,4 +364,5 @@ def _problem(
         seen[1],
         *scores,
         samples_of(data),
+        coarse,
     )

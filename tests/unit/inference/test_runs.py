@@ -370,3 +370,21 @@ def test_too_many_ways_to_list_are_refused_with_a_choice() -> None:
         json.dumps([dict(choice.fields) for choice in refused.value.flaws[0].choices])
         == '[{"decimals": "2"}]'
     )
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_real_valued_runs_are_exact_where_few_and_bracketed_where_many(alternative: Any) -> None:
+    draw = np.random.default_rng(16)
+    for items, runs in ((2, 2), (5, 3)):
+        u, v = (draw.normal(size=(items, runs)).tolist() for _ in "uv")
+        found = record(u, v, alternative=alternative, method="auto" if items == 2 else "bounds")
+        doubles = [[[Fraction(run) for run in row] for row in rows] for rows in (u, v)]
+        if items == 2:
+            seen, values = enumerated(*doubles, {}, [1] * items, list(range(items)))
+            p, _ = p_values(seen, values, alternative)
+            assert found.p_value == pytest.approx(float(p), rel=1e-12)
+            assert found.method.exact
+        else:
+            fine = record(*(np.round(side, 3).tolist() for side in (u, v)), alternative=alternative)  # type: ignore[call-overload]
+            assert found.p_value_bounds[0] * 0.9 <= fine.p_value <= found.p_value_bounds[1] * 1.1
+            assert not found.method.exact

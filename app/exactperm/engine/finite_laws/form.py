@@ -142,6 +142,75 @@ def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> F
     return FiniteLaws(offset, step, distinct, counts, items)
 
 
+@dataclass(frozen=True, slots=True)
+class CoarseLaws:
+    """Laws whose values are rounded to multiples of `form.step`: S differs from its rounded form by at most `error`.
+
+    `mean` is the exact E S. All are in the units of S, which may be of any length; so are the `laws` before rounding.
+    """
+
+    form: FiniteLaws
+    error: Fraction
+    mean: Fraction
+    laws: Sequence[tuple[Mapping[int, int], int]] = ()
+
+    @property
+    def sums(self) -> int:
+        """An upper bound of the number of values of S, at most a million."""
+        sums = 1
+        for law, count in self.laws:
+            sums = min(sums * len(law) ** min(count, 20), 10**6)
+        return sums
+
+
+def coarse_laws(laws: Sequence[tuple[Mapping[int, int], int]], items: int, steps: float) -> CoarseLaws:
+    """Round laws (see `grouped_laws`), so that a standard deviation of S has about so many `steps`."""
+    variance, mean = 0.0, Fraction(0)
+    for law, count in laws:
+        total = sum(law.values())
+        middle = Fraction(sum(value * ways for value, ways in law.items()), total)
+        mean += count * middle
+        variance += count * float(
+            sum((Fraction(value - math.floor(middle)) ** 2 * ways for value, ways in law.items())) / total
+            - (middle - math.floor(middle)) ** 2
+        )
+    step = max(int(math.sqrt(variance) / steps), 1)
+    offset = units = 0
+    groups: Counter[Law] = Counter()
+    for law, count in laws:
+        lowest = min(law)
+        offset += count * lowest
+        if len(law) > 1:
+            units += count
+            rounded: Counter[int] = Counter()
+            for value, ways in law.items():
+                rounded[(2 * (value - lowest) + step) // (2 * step)] += ways
+            values = tuple(sorted(rounded))
+            if len(values) > 1:
+                common = math.gcd(*rounded.values())
+                groups[Law(values, tuple(rounded[value] // common for value in values))] += count
+    ordered = sorted(groups, key=_order)
+    counts = np.array([groups[law] for law in ordered], dtype=np.int64)
+    form = FiniteLaws(offset, step, tuple(ordered), counts, items)
+    return CoarseLaws(form, Fraction(units * step, 2), mean, laws)
+
+
+def coarse_region(coarse: CoarseLaws, observed: int, alternative: Alternative, *, outer: bool) -> Region:
+    """The rounded values that may be in the `region`, or those that certainly are."""
+    form, room = coarse.form, coarse.error if outer else -coarse.error
+    distance = abs(observed - coarse.mean)
+    two = alternative == "two-sided"
+    above = (coarse.mean + distance if two else Fraction(observed)) - room
+    below = (coarse.mean - distance if two else Fraction(observed)) + room
+    upper = math.ceil((above - form.offset) / form.step), form.range
+    lower = 0, math.floor((below - form.offset) / form.step)
+    if alternative != "two-sided":
+        return clipped_region(form.range, [upper if alternative == "greater" else lower])
+    if lower[1] + 1 >= upper[0]:
+        return Region(((0, form.range),))
+    return clipped_region(form.range, [lower, upper])
+
+
 def region(form: FiniteLaws, observed: int, alternative: Alternative) -> Region:
     """Return the values of T at least as extreme as the observed sum S = `observed`.
 

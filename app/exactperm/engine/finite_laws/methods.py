@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -19,10 +21,11 @@ from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, estimate_by, stre
 from ..one_sum.summary import Law, masses_on
 from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
 from ..probability import IMPOSSIBLE, SMALLEST, Alternative, Probability, Region, from_ratio
+from ..real.bounds import Bracket
 from ..tilting import bernstein_reach
 from . import fft
 from .fft import top_probability
-from .form import FiniteLaws
+from .form import CoarseLaws, FiniteLaws, coarse_laws, coarse_region
 from .spectrum import centre, spectrum
 from .tilt import tilt_at
 
@@ -119,11 +122,49 @@ def smallest_attainable(form: FiniteLaws, alternative: Alternative) -> float:
     return max(top + bottom if above == below else top if above > below else bottom, SMALLEST)
 
 
+def enumerated(
+    coarse: CoarseLaws, observed: int, alternative: Alternative
+) -> tuple[Probability, Probability]:
+    """P(S at least as extreme as observed) from all values of S before rounding, and P(S as extreme)."""
+    ways = Counter({0: 1})
+    for law, count in coarse.laws:
+        for _ in range(count):
+            longer: Counter[int] = Counter()
+            for total, number in ways.items():
+                for value, more in law.items():
+                    longer[total + value] += number * more
+            ways = longer
+    every, distance = sum(ways.values()), abs(observed - coarse.mean)
+    if alternative == "two-sided":
+        sizes = {total: abs(total - coarse.mean) - distance for total in ways}
+    else:
+        sign = 1 if alternative == "greater" else -1
+        sizes = {total: Fraction(sign * (total - observed)) for total in ways}
+    inside = sum(number for total, number in ways.items() if sizes[total] >= 0)
+    ties = sum(number for total, number in ways.items() if sizes[total] == 0)
+    return from_ratio(Fraction(inside, every)), from_ratio(Fraction(ties, every))
+
+
+def in_bounds(coarse: CoarseLaws, observed: int, alternative: Alternative, least: float) -> Bracket:
+    """A rigorous bracket of p from rounded laws; `least` is the logarithm of a number that p is not below."""
+    inner, outer = (
+        fft.probability(coarse.form, coarse_region(coarse, observed, alternative, outer=side))
+        for side in (False, True)
+    )
+    low, high = least, 0.0
+    if inner.relative_error_bound < 1.0:
+        low = max(least, inner.log_p + math.log1p(-inner.relative_error_bound))
+    if outer.relative_error_bound < math.inf:
+        high = min(max(outer.log_p + math.log1p(outer.relative_error_bound), low), 0.0)
+    return Bracket(min(low, high), high, 0, 0, reached=True)
+
+
 # Prices
 
 
 EXACT_METHODS = ("fft", "rational")
 METHODS = (*EXACT_METHODS, "monte_carlo")
+FRACTION_METHODS = ("enumeration", "rational")
 
 # Nanoseconds of a tail, of a frequency screened by a gap, of a value of a law at a frequency, and of a law at one.
 _PER_TAIL, _PER_SCREENED, _PER_VALUE, _PER_FACTOR = 600_000, 4, 30, 80
@@ -131,6 +172,9 @@ _PER_TAIL, _PER_SCREENED, _PER_VALUE, _PER_FACTOR = 600_000, 4, 30, 80
 _RETAINED = 250
 # -log of the mass outside a window, as in `fft`.
 _LOG_ODDS = 43.0
+# Steps to a standard deviation of rounded laws.
+_MOST_SUMS = 200_000
+_FEWEST_STEPS, _MOST_STEPS = 2.0**12, 2.0**18
 # Nanoseconds of a word of a coefficient per doubling, of a coefficient, of a sample of a law, and of its value.
 _PER_WORD, _PER_COEFFICIENT, _PER_DRAW, _PER_DRAWN = 12, 300, 60, 16
 
@@ -169,10 +213,56 @@ def monte_carlo_cost(form: FiniteLaws, samples: int) -> Cost:
     return Cost("monte_carlo", (samples + 4096) * each + 100_000, 4096 * 16 * form.values.shape[1])
 
 
-def plan(form: FiniteLaws, budget: Budget, *, method: str, samples: int) -> Plan:
-    """Plan `method`, or the best one when it is `auto`. Raises the errors of `choose`."""
-    candidates = (fft_cost(form), rational_cost(form), monte_carlo_cost(form, samples))
-    return choose(candidates, budget, method=method)
+def rounded(form: FiniteLaws, steps: float) -> CoarseLaws:
+    """Round a form's laws to about so many steps a standard deviation; in the units of S."""
+    laws = [
+        (dict(zip(law.values, law.ways, strict=True)), count)
+        for law, count in zip(form.laws, form.counts.tolist(), strict=True)
+    ]
+    found = coarse_laws(laws, form.items, steps)
+    scaled = replace(found.form, offset=form.offset, step=form.step * found.form.step)
+    whole = [
+        ({form.offset: 1}, 1),
+        *(({form.step * value: ways for value, ways in law.items()}, count) for law, count in laws),
+    ]
+    return CoarseLaws(scaled, form.step * found.error, form.offset + form.step * found.mean, whole)
+
+
+def bounds_cost(coarse: CoarseLaws, precision: float) -> Cost:
+    """Return the cost of a bracket."""
+    each = fft_cost(coarse.form)
+    return Cost("bounds", 2 * each.operations, each.bytes, each.rate, precision)
+
+
+def steps_wanted(units: int, precision: float) -> float:
+    """Steps to a standard deviation for a bracket of about this relative width, at some standard deviations."""
+    return min(max(4.0 * units / precision, _FEWEST_STEPS), _MOST_STEPS)
+
+
+def plan(
+    form: FiniteLaws,
+    budget: Budget,
+    *,
+    method: str,
+    samples: int,
+    precision: float,
+    coarse: CoarseLaws | None = None,
+) -> tuple[Plan, CoarseLaws | None]:
+    """Plan `method`, or the best one when it is `auto`, and the rounded laws of a bracket, if one was priced.
+
+    Where there are `coarse` laws only, `form` is theirs. Raises what `choose` raises.
+    """
+    exact: tuple[Cost, ...] = (fft_cost(form), rational_cost(form)) if coarse is None else ()
+    sampled = monte_carlo_cost(form, samples)
+    if coarse is None and method not in EXACT_METHODS and not any(cost.fits(budget) for cost in exact):
+        coarse = rounded(form, steps_wanted(int(form.counts.sum()), precision))
+    if coarse is not None and coarse.sums <= _MOST_SUMS:
+        exact = (
+            *exact,
+            Cost("enumeration", 3_000 * coarse.sums + 50_000, 200 * coarse.sums),
+        )
+    priced = () if coarse is None else (bounds_cost(coarse, precision),)
+    return choose((*exact, *priced, sampled), budget, method=method), coarse
 
 
 def fraction_cost(form: FiniteLaws, budget: Budget) -> Cost:
