@@ -72,9 +72,10 @@ def _significant(design: Design, rng: np.random.Generator) -> list[bool]:
     judge[0] |= ~people[0] & (rng.random(design.items) < design.bias)
     labelled = np.zeros(design.items, dtype=bool)
     labelled[rng.permutation(design.items)[: design.labelled]] = True
-    labels = Scores(*(np.where(labelled, own, 0).astype(np.int64) for own in people))
+    of_u, of_v = (np.where(labelled, own, 0).astype(np.int64) for own in people)
+    labels = Scores(of_u, of_v)
     scores = Scores(judge[0].astype(np.int64), judge[1].astype(np.int64))
-    alone = Scores(*(own[labelled].astype(np.int64) for own in people))
+    alone = Scores(of_u[labelled], of_v[labelled])
     corrected = Scores(scores.u, scores.v, correction=Correction({"labels": labels}, labelled))
     return [
         run_test(data, MEAN, OPTIONS, Budget()).p_value_bounds[1] <= ALPHA

@@ -34,7 +34,7 @@ def law_by_recursion(rates: list[Fraction]) -> list[Fraction]:
     law = [Fraction(1)]
     for rate in rates:
         law = [
-            (law[k] * (1 - rate) if k < len(law) else 0) + (law[k - 1] * rate if k else 0)
+            Fraction((law[k] * (1 - rate) if k < len(law) else 0) + (law[k - 1] * rate if k else 0))
             for k in range(len(law) + 1)
         ]
     return law

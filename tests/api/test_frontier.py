@@ -10,12 +10,16 @@ import pytest
 from scipy import stats
 
 import exactperm
+from exactperm.answers.gate import Policy
 from exactperm.inference.verdict import holm as adjusted_by_holm
 from tests.api.conftest import Service, errors_of
 from tests.enumeration import by_signs, holm
 
 QUALITY = {"A": [1] * 9 + [0], "B": [0] * 7 + [1, 0, 0], "C": [1, 1, 1, 1, 0, 1, 1, 1, 1, 0]}
-COST = {"A": [1.0] * 10, "B": [2.0] * 9 + [1.0], "C": [3.0] * 10}
+COST: dict[str, list[float]] = {"A": [1.0] * 10, "B": [2.0] * 9 + [1.0], "C": [3.0] * 10}
+
+
+WITH_AND_WITHOUT: list[dict[str, Any]] = [{"frontier": {"cost": COST}}, {"frontier": {"cost": COST}}, {}]
 
 
 def compare(service: Service, systems: Any, query: str = "", **options: Any) -> Any:
@@ -53,7 +57,8 @@ def test_scores_in_a_range_have_the_interval_of_a_bound(service: Any) -> None:
         assert interval["method"] == "convex_bound"
         assert interval["low"] < system["score"] < interval["high"]
         # Gates at half of the error agree with both ends.
-        for end, policy, side in (("low", "at_least", -1), ("high", "not_below", 1)):
+        ends: list[tuple[str, Policy, int]] = [("low", "at_least", -1), ("high", "not_below", 1)]
+        for end, policy, side in ends:
             for inside in (-1, 1):
                 gate = exactperm.gate(
                     systems[system["name"]], policy=policy, threshold=interval[end] + 1e-6 * side * inside,
@@ -146,10 +151,7 @@ def test_costs_may_come_by_id_and_in_files(service: Any) -> None:
 
 
 def test_costs_are_part_of_the_question(service: Any) -> None:
-    first, again, other = (
-        compare(service, QUALITY, **options).json()["id"]
-        for options in ({"frontier": {"cost": COST}}, {"frontier": {"cost": COST}}, {})
-    )
+    first, again, other = (compare(service, QUALITY, **options).json()["id"] for options in WITH_AND_WITHOUT)
     assert first == again != other
     assert compare(service, QUALITY).json()["frontier"] is None
 

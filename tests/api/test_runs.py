@@ -58,7 +58,7 @@ def test_what_has_no_test_that_exchanges_runs(
 
 
 def test_other_kinds_of_data(service: Any) -> None:
-    asked = {"gold": ["a", "b"], "u": ["a", "b"], "v": ["a", "a"], "exchange": "runs"}
+    asked: dict[str, Any] = {"gold": ["a", "b"], "u": ["a", "b"], "v": ["a", "a"], "exchange": "runs"}
     assert refusal(service.post("/v1/tests/predictions", asked)) == ("/exchange", "exchange_needs_means")
     asked = {"stay": [1, -1, 2], "exchange": "both"}
     assert refusal(service.post("/v1/tests/effects", asked)) == ("/exchange", "exchange_needs_means")

@@ -3,7 +3,7 @@
 import random
 from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from scipy import stats
@@ -18,7 +18,7 @@ SCORES = [0.5, 0.7, 0.9] * 20
 
 
 def ask(service: Any, u: Any, policy: str = "at_least", query: str = "", **given: Any) -> Any:
-    terms = {
+    terms: dict[str, Any] = {
         name: given.pop(name)
         for name in ("threshold", "range", "margin", "higher_is_better", "alpha")
         if name in given
@@ -43,7 +43,8 @@ def test_right_or_wrong_items_have_the_tail_of_a_binomial(service: Any) -> None:
     for _ in range(60):
         n, threshold = rng.randint(2, 60), rng.randint(1, 99) / 100
         u = [int(rng.random() < threshold) for _ in range(n)]
-        for policy, side in (("at_least", "greater"), ("not_below", "less")):
+        sides: dict[str, Literal["greater", "less"]] = {"at_least": "greater", "not_below": "less"}
+        for policy, side in sides.items():
             answer = ask(service, u, policy, threshold=threshold, pmf="none").json()
             expected = stats.binomtest(sum(u), n, threshold, alternative=side).pvalue
             assert answer["p_value"] == pytest.approx(expected, rel=1e-9)
@@ -78,12 +79,12 @@ def test_other_scores_have_a_bound_for_all_laws_in_their_range(service: Any) -> 
         u = [rng.randint(10 * low, 10 * high) / 10 for _ in range(n)]
         threshold = rng.randint(10 * low + 1, 10 * high - 1) / 10
         chance = (Fraction(str(threshold)) - low) / (high - low)
-        total = sum((Fraction(str(one)) - low) / (high - low) for one in u)
+        total = sum(((Fraction(str(one)) - low) / (high - low) for one in u), Fraction(0))
         for policy, expected in (
             ("at_least", bound(n, total, chance)),
             ("not_below", bound(n, n - total, 1 - chance)),
         ):
-            given = {"threshold": threshold, "range": [low, high]}
+            given: dict[str, Any] = {"threshold": threshold, "range": [low, high]}
             decision = ask(service, u, policy, **given, pmf="none").json()["metrics"][0]["decision"]
             assert decision["p_value"] == pytest.approx(float(expected), rel=1e-12)
             assert decision["procedure"] == "convex_bound"
@@ -236,7 +237,7 @@ def test_runs_of_unequal_items_keep_the_level() -> None:
         law = [Fraction(1)]
         for chance in chances:
             law = [
-                (law[k] * (1 - chance) if k < len(law) else 0) + (law[k - 1] * chance if k else 0)
+                Fraction((law[k] * (1 - chance) if k < len(law) else 0) + (law[k - 1] * chance if k else 0))
                 for k in range(len(law) + 1)
             ]
         n = len(chances)

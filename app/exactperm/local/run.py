@@ -46,6 +46,8 @@ class GateOptions(Options, total=False):
     policy: Policy
     margin: float
     higher_is_better: bool
+    threshold: float
+    range: Sequence[float]
     fail_if_any_slice: bool
     against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactperm.answers.test import TestRecord
+from exactperm.answers.test import BinaryFraction, TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Probability
 from exactperm.inference.options import Options
@@ -61,6 +61,7 @@ def check_record(record: TestRecord, truth: Fraction, *, within: float = 1e-12) 
     assert low <= record.p_value <= high
     log_p = record.log10_p_value * float(np.log(10.0))
     fraction = record.p_value_fraction
+    assert fraction is None or isinstance(fraction, BinaryFraction)
     found = Probability(
         log_p, bound, None if fraction is None else (int(fraction.numerator), fraction.log2_denominator)
     )

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import subprocess
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -87,7 +88,7 @@ def dealt(u: Rows, v: Rows, codes: list[int]) -> Any:
 def enumerated(
     u: Rows, v: Rows, spec: dict[str, Any], weights: list[int], codes: list[int]
 ) -> tuple[Fraction, list[Fraction]]:
-    values = [statistic(*pair, spec, weights) for pair in dealt(u, v, codes)]
+    values = [statistic(one, other, spec, weights) for one, other in dealt(u, v, codes)]
     return statistic(u, v, spec, weights), values
 
 
@@ -106,11 +107,12 @@ def p_values(seen: Fraction, values: list[Fraction], alternative: str) -> tuple[
 def case(draw: random.Random) -> tuple[Rows, Rows, dict[str, Any], list[int], list[int]]:
     items = draw.randint(1, 3)
     kind = draw.choice(["binary", "binary", "whole", "decimal"])
-    make = {
+    made: dict[str, Callable[[], float]] = {
         "binary": lambda: draw.randint(0, 1),
         "whole": lambda: draw.randint(-3, 6),
         "decimal": lambda: round(draw.random(), 2),
-    }[kind]
+    }
+    make = made[kind]
     spec: dict[str, Any] = {"name": draw.choice(["mean_difference", "sum_difference"])}
     codes = list(range(items))
     sizes = [(draw.randint(1, 3), draw.randint(1, 3)) for _ in codes]
@@ -184,7 +186,8 @@ def test_one_run_each_is_the_paired_test(alternative: Any) -> None:
     draw = random.Random(9)
     for _ in range(30):
         u, v = ([[draw.choice([0, 1, 2, 2.5])] for _ in range(9)] for _ in "uv")
-        singles = Scores(*(np.array([row[0] for row in rows]) for rows in (u, v)))
+        first, second = (np.array([row[0] for row in rows]) for rows in (u, v))
+        singles = Scores(first, second)
         paired = record([], [], data=singles, exchange="items", alternative=alternative)
         runs = record([], [], data=singles, alternative=alternative)
         assert runs.p_value == pytest.approx(paired.p_value, rel=1e-13)
@@ -194,7 +197,8 @@ def test_one_run_each_is_the_paired_test(alternative: Any) -> None:
 
 def test_swapping_the_systems_mirrors_greater_and_less_to_the_last_bit() -> None:
     draw = np.random.default_rng(3)
-    for sides in ((3, 5), (1, 4), (4, 4)):
+    sizes: list[tuple[int, int]] = [(3, 5), (1, 4), (4, 4)]
+    for sides in sizes:
         u, v = ([draw.integers(0, 6, n).tolist() for _ in range(60)] for n in sides)
         one, other = record(u, v, alternative="greater"), record(v, u, alternative="less")
         assert (one.p_value, one.p_value_bounds, one.mid_p_value) == (
@@ -236,7 +240,7 @@ def test_a_single_item_is_fishers_test(alternative: Any) -> None:
     draw = np.random.default_rng(5)
     for _ in range(40):
         a, b = ((draw.random(draw.integers(1, 30)) < share).astype(int) for share in (0.6, 0.4))
-        table = [[a.sum(), len(a) - a.sum()], [b.sum(), len(b) - b.sum()]]
+        table = np.array([[a.sum(), len(a) - a.sum()], [b.sum(), len(b) - b.sum()]])
         found = record([a.tolist()], [b.tolist()], alternative=alternative)
         assert found.p_value == pytest.approx(stats.fisher_exact(table, alternative).pvalue, rel=1e-9)
 

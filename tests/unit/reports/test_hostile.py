@@ -112,7 +112,8 @@ def test_no_element_and_no_attribute_of_a_gate_comes_from_a_label(
     described: TestRecord, gate: Gate, hostile: str
 ) -> None:
     pages = [
-        gate_html(labelled_gate(gate, described, label), "g_1", [PICTURE] * 3) for label in ("plain", hostile)
+        gate_html(labelled_gate(gate, described, label), "g_1", [(PICTURE, "")] * 3)
+        for label in ("plain", hostile)
     ]
     assert Outline(pages[0]).elements == Outline(pages[1]).elements
     assert harmless(pages[1])

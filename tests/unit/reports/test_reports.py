@@ -289,7 +289,7 @@ def page(described: TestRecord) -> Page:
 @pytest.fixture
 def gates(gate: Gate) -> Page:
     made = gate(("f1", "fail"), ("bleu", "pass"), ("chrf", "inconclusive"))
-    return Page(gate_html(made, "g_1", [PICTURE] * 3))
+    return Page(gate_html(made, "g_1", [(PICTURE, "")] * 3))
 
 
 @pytest.mark.parametrize("which", ["page", "gates"])
@@ -378,7 +378,7 @@ def test_every_verdict_of_a_gate_is_a_word(gates: Page) -> None:
 
 def test_a_gate_says_every_sentence(gate: Gate) -> None:
     made = gate(metric_of(GATE_TEST, name="f1", margin=0.01, kind="asymptotic"))
-    text = Page(gate_html(made, "g_1", [PICTURE])).text
+    text = Page(gate_html(made, "g_1", [(PICTURE, "")])).text
     for sentence in (made.metrics[0].reason, *metric_sentences(made.metrics[0])):
         assert sentence in text
     assert "the p-value behind the verdict is asymptotic" in text
@@ -387,7 +387,7 @@ def test_a_gate_says_every_sentence(gate: Gate) -> None:
 
 def test_a_picture_that_is_missing_is_an_error_and_not_another_metrics(gate: Gate) -> None:
     with pytest.raises(ValueError, match="shorter"):
-        gate_html(gate(("a", "pass"), ("b", "pass")), "g_1", [PICTURE])
+        gate_html(gate(("a", "pass"), ("b", "pass")), "g_1", [(PICTURE, "")])
 
 
 def test_the_same_record_gives_the_same_page(described: TestRecord) -> None:
