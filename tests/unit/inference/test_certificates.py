@@ -158,7 +158,11 @@ def test_no_exact_answer_is_wrong_for_any_result_of_the_engine(
     """The public entry, every exact method of the engine broken: a bracket, a sample or a refusal."""
     if (data, name) == ("bootstrap", "smaller than one assignment"):
         return  # one resample has n**-n
-    for module, function in ((methods, "exactly"), (joint_methods, "exactly"), (law, "probability")):
+    for module, function in (
+        (methods, "exact_probability"),
+        (joint_methods, "exact_probability"),
+        (law, "probability"),
+    ):
         monkeypatch.setattr(module, function, lambda *_: BROKEN[name])
     monkeypatch.setattr(methods, "with_ties", lambda *_: (BROKEN[name], BROKEN[name]))
     counts = {"tp": STAY + 2, "incorrect": STAY + 4}
