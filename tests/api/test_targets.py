@@ -54,6 +54,32 @@ def test_right_or_wrong_items_have_the_tail_of_a_binomial(service: Any) -> None:
             assert passed == shown if policy == "at_least" else (answer["verdict"] == "fail") == shown
 
 
+@pytest.mark.parametrize(
+    ("u", "threshold", "policy", "alpha"),
+    [([1, 1], 0.1, "at_least", 0.01), ([1, 0], 0.1, "at_least", 0.19), ([0, 0, 0], 0.9, "not_below", 0.001),
+     ([1, 1, 0], 0.3, "at_least", 0.216), ([0.5, 1], 0.1, "at_least", 0.02)],
+)  # fmt: skip
+def test_p_equal_to_alpha_decides_of_decimals(
+    service: Any, u: list[float], threshold: float, policy: str, alpha: float
+) -> None:
+    answer = ask(service, u, policy, threshold=threshold, alpha=alpha, range=[0, 1]).json()
+    assert answer["p_value"] == alpha
+    assert answer["metrics"][0]["decision"]["significant"]
+    assert answer["verdict"] == ("pass" if policy == "at_least" else "fail")
+    below = ask(service, u, policy, threshold=threshold, alpha=alpha * (1 - 1e-9), range=[0, 1]).json()
+    assert not below["metrics"][0]["decision"]["significant"]
+    assert below["verdict"] != answer["verdict"]
+
+
+def test_lists_of_one_run_are_scores(service: Any) -> None:
+    for u in ([1, 0, 1, 1, 1, 1, 1, 1], [0.5, 1, 0.75]):
+        alone, listed = (
+            ask(service, one, threshold=0.3, range=[0, 1]).json()["metrics"][0]["decision"]
+            for one in (u, [[value] for value in u])
+        )
+        assert listed == alone
+
+
 def test_the_answer_has_the_threshold_and_an_interval_of_the_difference(service: Any) -> None:
     response = ask(service, RIGHT, threshold=0.935)
     answer = response.json()
@@ -251,3 +277,21 @@ def test_runs_of_unequal_items_keep_the_level() -> None:
                 level = sum(binomial[right:], Fraction(0)) if holds else bound(n, Fraction(right), chance)
                 tail = sum(law[k:], Fraction(0)) if policy == "at_least" else sum(law[: k + 1], Fraction(0))
                 assert tail <= level
+
+
+@pytest.mark.parametrize(("items", "runs", "alpha"), [(2, 9, 0.01), (1, 9, 0.1), (3, 9, 0.001)])
+def test_p_equal_to_alpha_decides_of_runs(service: Any, items: int, runs: int, alpha: float) -> None:
+    request = {"u": [[0]] * items, "v": [[1] * runs] * items, "exchange": "runs"}
+    if items > 1:
+        answer = service.post("/v1/gate", {"kind": "scores", "request": request, "alpha": alpha}).json()
+        assert (answer["verdict"], answer["p_value"]) == ("fail", alpha)
+    answer = service.post("/v1/tests/scores", {**request, "alpha": alpha, "alternative": "less"}).json()
+    assert (answer["significant"], answer["p_value"]) == (True, alpha)
+
+
+def test_alpha_counts_as_the_decimal_beside_a_fraction(service: Any) -> None:
+    # 3 / 10 is above the double nearest to 0.3.
+    request = {"u": [[0, 0, 1]], "v": [[1, 1]], "exchange": "runs", "alternative": "less", "alpha": 0.3}
+    answer = service.post("/v1/tests/scores", request).json()
+    assert answer["p_value_fraction"] == {"numerator": "3", "denominator": "10"}
+    assert answer["significant"]

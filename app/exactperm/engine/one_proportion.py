@@ -28,13 +28,13 @@ from scipy import special
 
 from .lattice import Integers, Reals
 from .paired_proportions import clopper_pearson
-from .probability import CERTAIN, UNIT_ROUNDOFF, Probability, from_fraction
+from .probability import CERTAIN, UNIT_ROUNDOFF, Probability, from_ratio
 from .root import root
 
 # First and last number of bits of ball arithmetic; beyond, a tail counts as out of reach.
 _BITS, _MOST_BITS = 64, 1 << 16
 _RADIUS = 2.0**-46
-# Tails of a half, a quarter and so on are counted in integers of so many bits.
+# Tails are counted in integers of so many bits, so that p equal to alpha decides.
 _EXACT_BITS = 1_000
 # The part of Binomial(n, p) to search for the best h; the rest is below the rounding of doubles.
 _SDS, _MORE = 14.0, 60
@@ -45,11 +45,20 @@ def upper_tail(n: int, k: int, chance: Fraction) -> Probability:
     """Return P(B >= k), B ~ Binomial(n, chance), 0 < chance < 1 and k <= n."""
     if k <= 0:
         return CERTAIN
-    a, log2 = chance.numerator, chance.denominator.bit_length() - 1
-    if chance.denominator == 1 << log2 and n * log2 <= _EXACT_BITS:
-        b = chance.denominator - a
-        return from_fraction(sum(math.comb(n, j) * a**j * b ** (n - j) for j in range(k, n + 1)), n * log2)
+    if _is_short(n, chance):
+        return from_ratio(_expected(n, chance, k, lambda _: 1))
     return _probability(lambda: _tail(n, k, chance))
+
+
+def _is_short(n: int, chance: Fraction) -> bool:
+    return n * (chance.denominator - 1).bit_length() <= _EXACT_BITS
+
+
+def _expected(n: int, chance: Fraction, least: int, value: Callable[[int], int]) -> Fraction:
+    """Return E(value(B); B >= least) by counting."""
+    a, b = chance.numerator, chance.denominator - chance.numerator
+    ways = sum(value(j) * math.comb(n, j) * a**j * b ** (n - j) for j in range(least, n + 1))
+    return Fraction(ways, chance.denominator**n)
 
 
 def convex_bound(n: int, total: Fraction, chance: Fraction) -> Probability:
@@ -111,6 +120,8 @@ def _is_at_most(p: Probability, level: Fraction) -> bool:
 def _bound(n: int, total: Fraction, chance: Fraction, h: int) -> Probability:
     """Return E(B - h)+ / (total - h), E(B - h)+ = n chance P(B' >= h) - h P(B > h), B' ~ Binomial(n - 1, chance)."""
     below = total - h
+    if _is_short(n, chance):
+        return from_ratio(min(_expected(n, chance, h + 1, lambda j: j - h) / below, Fraction(1)))
 
     def value() -> flint.arb:
         excess = _ball(n * chance) * _tail(n - 1, h, chance) - h * _tail(n, h + 1, chance)

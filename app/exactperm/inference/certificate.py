@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from ..answers.test import (
@@ -80,9 +81,16 @@ def significant(answer: Answer, alpha: float, significance: Significance = "p") 
     if answer.monte_carlo is not None:
         return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha
     if answer.fraction is not None:
-        top, below = alpha.as_integer_ratio()
-        return answer.fraction.numerator * below <= top * _denominator(answer.fraction)
+        level = Fraction(repr(float(alpha)))
+        return answer.fraction.numerator * level.denominator <= level.numerator * _denominator(
+            answer.fraction
+        )
     return answer.bounds[1] <= alpha
+
+
+def is_at_most(p: Fraction | float, alpha: float) -> bool:
+    """Whether p <= alpha: a fraction is compared with the decimal that alpha was written as."""
+    return p <= (Fraction(repr(float(alpha))) if isinstance(p, Fraction) else alpha)
 
 
 def _denominator(fraction: ExactFraction) -> int:

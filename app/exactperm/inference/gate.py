@@ -200,6 +200,7 @@ class EquivalenceTest:
             min_attainable_p=greatest_known(above.min_attainable_p, below.min_attainable_p),
             exact=above.exact and below.exact,
             equivalence=record,
+            ratio=None if above.ratio is None or below.ratio is None else max(above.ratio, below.ratio),
         )
 
 

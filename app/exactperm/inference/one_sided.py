@@ -47,7 +47,8 @@ class Outcome(OneSidedTest):
 
     `attainable_at_most` bounds the least p-value of all outcomes where `min_attainable_p` is None. `equivalence` has the other tests of the
     policy equivalent; `missing`: bounds hold for any missing outcomes; `waiting`: evidence is still coming in (`anytime`). `decides_from`:
-    what the exact p-value is at least, where the bounds do not say so.
+    what the exact p-value is at least, where the bounds do not say so. `ratio`: the p-value where it is known as a fraction that is no
+    double, so that one equal to alpha is decided.
     """
 
     attainable_at_most: float = 1.0
@@ -55,6 +56,12 @@ class Outcome(OneSidedTest):
     missing: bool = False
     waiting: bool = False
     decides_from: float | None = None
+    ratio: Fraction | None = None
+
+    @property
+    def high(self) -> float | Fraction:
+        """The upper bound of the p-value, which decides."""
+        return self.p_value_bounds[1] if self.ratio is None else self.ratio
 
 
 class MarginTest(Protocol):
@@ -109,6 +116,7 @@ class OverFillings:
                 self.attainable, *(outcome.min_attainable_p for outcome in outcomes)
             ),
             missing=True,
+            ratio=None,
         )
 
 
@@ -130,6 +138,8 @@ def over_fillings(prepared: Prepared, put: Callable[[Prepared], MarginTest]) -> 
 
 # Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
 _EXACT_BITS = 52
+# A fraction whose denominator has more digits equals no alpha that one writes.
+_LONGEST_DENOMINATOR = 40
 # Below this, doubles have lost digits: p itself decides.
 _DIGITS_LEFT = 1e-300
 
@@ -168,6 +178,7 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
         p_value_bounds_kind=record.p_value_bounds_kind,
         exact=record.method.exact,
         min_attainable_p=record.min_attainable_p,
+        ratio=ratio_of(record.p_value_fraction),
     )
     return outcome if significance == "p" else by_mid_p(outcome, record.mid_p_value, record.p_value_fraction)
 
@@ -180,7 +191,7 @@ def by_mid_p(
     Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is; then p has to reach
     alpha. Else the outcome with the least p has half of it as its mid-p-value.
     """
-    low, high = outcome.p_value_bounds
+    outcome, (low, high) = replace(outcome, ratio=None), outcome.p_value_bounds
     if mid is None:
         return replace(outcome, p_value_bounds=(0.5 * low, high))
     least = None if outcome.min_attainable_p is None else max(0.5 * outcome.min_attainable_p, SMALLEST)
@@ -199,6 +210,20 @@ def by_mid_p(
     return replace(
         outcome, p_value=mid, log10_p_value=math.log10(mid), p_value_bounds=bounds, min_attainable_p=least
     )
+
+
+def ratio_of(fraction: BinaryFraction | OtherFraction | ExactFraction | None) -> Fraction | None:
+    """A p-value as a fraction where its denominator is no power of two; None of a long one, which no alpha equals."""
+    if not isinstance(fraction, OtherFraction | Ratio) or _digits(fraction) > _LONGEST_DENOMINATOR:
+        return None
+    return fraction.value
+
+
+def _digits(fraction: OtherFraction | Ratio) -> int:
+    """How many digits the denominator has, or one more."""
+    if isinstance(fraction, OtherFraction):
+        return len(fraction.denominator)
+    return int(fraction.denominator.bit_length() * math.log10(2.0)) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +253,7 @@ class ShiftedTest:
             p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
             exact=result.exact,
             min_attainable_p=result.attainable,
+            ratio=ratio_of(answer.fraction),
         )
         if self.test.options.significance == "p":
             return outcome

@@ -36,8 +36,8 @@ from ..statistics.columns import item_scores, per_item, unit_of
 from ..statistics.effects import Additive
 from ..statistics.paired import DataWarning, Paired, Scores, StatisticSpec, lengths_of, samples_in
 from ..statistics.reducers import reduce
-from .certificate import Answer, certified
-from .one_sided import Outcome
+from .certificate import Answer, certified, is_at_most
+from .one_sided import Outcome, ratio_of
 from .options import Options, request_digest
 from .paired import ALGORITHM_VERSION, pairing_record, repeats_record
 from .record import sampled_null_record
@@ -105,7 +105,7 @@ def scaled(
     runs = (
         exchange == "runs" and isinstance(data, Scores) and spec.parameters.get("repeats") in {None, "mean"}
     )
-    if runs and isinstance(data, Scores):
+    if isinstance(data, Scores) and (runs or int(np.max(lengths_of(data.u))) == 1):
         every = samples_in(data.u)
         data = Scores(every, every)
     problem = reduce(data, spec)
@@ -204,6 +204,7 @@ class TargetTest:
             exact=whole,
             min_attainable_p=best.p,
             decides_from=None if whole else self._least,
+            ratio=ratio_of(answer.fraction),
         )
 
     def record(self) -> TestRecord:
@@ -223,7 +224,7 @@ class TargetTest:
             p_value_bounds=outcome.p_value_bounds,
             p_value_bounds_kind="certified",
             p_value_fraction=None,
-            significant=outcome.p_value_bounds[1] <= terms.alpha,
+            significant=is_at_most(outcome.high, terms.alpha),
             alpha=terms.alpha,
             min_attainable_p=outcome.min_attainable_p,
             alternative=outcome.alternative,

@@ -6,7 +6,8 @@ import math
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, TypeVar
 
 from ..answers.gate import (
     PRESUMED,
@@ -24,17 +25,20 @@ from ..engine.probability import SMALLEST
 from ..presentation.numbers import exactly, probability
 from ..presentation.words import decision_p_text
 from ..statistics.names import direction, measured
-from .certificate import flaw_of_numbers
+from .certificate import flaw_of_numbers, is_at_most
 from .one_sided import Outcome
 
 # Holm's step-down adjustment: several tests at once, the chance of any false finding at most alpha
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+_Number = TypeVar("_Number", float, Fraction | float)
+
+
+def holm(p_values: Sequence[_Number]) -> list[_Number]:
     """Adjusted p-values, in the order given (Holm 1979, *Scandinavian Journal of Statistics* 6:65-70).
 
     The k-th smallest of m is multiplied by m - k + 1, is at least the one before it, and at most 1. Monotone in
-    every p-value, so that bounds may be adjusted like the values they bound.
+    every p-value, so that bounds may be adjusted like the values they bound. Fractions stay fractions.
     """
     return _stepped_down(p_values, lambda factor, p: min(factor * p, 1.0))
 
@@ -44,8 +48,9 @@ def holm_log10(log10_p_values: Sequence[float]) -> list[float]:
     return _stepped_down(log10_p_values, lambda factor, log10_p: min(math.log10(factor) + log10_p, 0.0))
 
 
-def _stepped_down(values: Sequence[float], multiplied: Callable[[int, float], float]) -> list[float]:
-    adjusted, largest = [0.0] * len(values), -math.inf
+def _stepped_down(values: Sequence[_Number], multiplied: Callable[[int, _Number], _Number]) -> list[_Number]:
+    adjusted: list[_Number] = [0.0] * len(values)
+    largest: _Number = -math.inf
     for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
         largest = max(largest, multiplied(len(values) - rank, values[index]))
         adjusted[index] = largest
@@ -88,7 +93,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         if flaw is not None:
             raise ArithmeticError(f"a p-value without a certificate: {flaw}")
     p_values = [outcome.p_value for outcome in outcomes]
-    highs = [outcome.p_value_bounds[1] for outcome in outcomes]
+    highs = [outcome.high for outcome in outcomes]
     adjusted = list(
         zip(
             _never_zero(
@@ -104,19 +109,23 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         known = outcome.min_attainable_p
         least = outcome.attainable_at_most if known is None else known
         attainable, alpha = holm([*highs[:index], least, *highs[index + 1 :]])[index], terms[index].alpha
-        decision = _decision(outcome, point, significant=high <= alpha)
+        decision = _decision(outcome, point, significant=is_at_most(high, alpha))
         finding = _finding(low, high, attainable, alpha, known=known is not None)
         if finding == "bounds_straddle" and outcome.missing:
             finding = "missing_straddle"
         if _is_different(outcome, len(outcomes), alpha):
             # Both cannot be true: if alpha is so large that both are shown, nothing is decided.
             finding = "not_shown" if finding == "shown" else "different"
-        judged.append(Judgement(decision, finding, (low, high), attainable, len(outcomes)))
+        judged.append(
+            Judgement(decision, finding, (float(low), float(high)), float(attainable), len(outcomes))
+        )
     return judged
 
 
-def _low(outcome: Outcome) -> float:
+def _low(outcome: Outcome) -> float | Fraction:
     """The lower bound of a p-value: of `decides_from` at most the p-value itself."""
+    if outcome.ratio is not None and outcome.decides_from is None:
+        return outcome.ratio
     return (
         outcome.p_value_bounds[0]
         if outcome.decides_from is None
@@ -153,12 +162,14 @@ def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: b
     )
 
 
-def _finding(low: float, high: float, attainable: float, alpha: float, *, known: bool) -> Finding:
-    if high <= alpha:
+def _finding(
+    low: float | Fraction, high: float | Fraction, attainable: float | Fraction, alpha: float, *, known: bool
+) -> Finding:
+    if is_at_most(high, alpha):
         return "shown"
-    if low <= alpha:
+    if is_at_most(low, alpha):
         return "bounds_straddle"
-    if attainable <= alpha:
+    if is_at_most(attainable, alpha):
         return "not_shown"
     return "unattainable" if known else "not_known"
 
@@ -334,7 +345,7 @@ def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> s
     if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds
         return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {exactly(alpha)}{adjusted}"
-    sign = "<=" if judgement.bounds[1] <= alpha else ">"
+    sign = "<=" if decision.significant else ">"
     return f"p = {p} {sign} alpha = {exactly(alpha)}{adjusted}"
 
 
