@@ -194,9 +194,28 @@ def test_items_without_a_difference_change_nothing(service: Any) -> None:
         assert first["p_value"] == pytest.approx(more["p_value"], rel=1e-12)
 
 
-def test_equal_scores_everywhere_have_p_one(service: Any) -> None:
-    answer = ask(service, [[1, 1, 1]] * 3, "friedman").json()
-    assert (answer["p_value"], answer["statistic"]["observed"]) == (1.0, 0.0)
+@pytest.mark.parametrize("method", ["auto", "monte_carlo"])
+@pytest.mark.parametrize("systems", [3, 4])
+def test_equal_scores_everywhere_have_p_one(service: Any, systems: int, method: str) -> None:
+    for name in ("friedman", "cochran_q"):
+        answer = ask(service, [[1] * systems] * 3, name, method=method).json()
+        assert (answer["p_value"], answer["statistic"]["observed"]) == (1.0, 0.0)
+
+
+def test_items_that_lack_a_score_are_left_out(service: Any) -> None:
+    rows = [[1, 0, 0], [None, 1, 0], [1, 0, 1], [1, 0, None]]
+    there = [row for row in rows if None not in row]
+    answers = [ask(service, table, "friedman", on_missing="complete").json() for table in (rows, there)]
+    assert answers[0]["p_value"] == answers[1]["p_value"]
+    assert answers[0]["items"]["n"] == 2
+    assert answers[0]["warnings"][0]["code"] == "items_left_out"
+
+
+def test_unequal_runs_offer_no_option_that_is_not_there(service: Any) -> None:
+    response = ask(service, [[[1, 0], [1], [0]]], "friedman")
+    (flaw,) = response.json()["errors"]
+    assert (flaw["pointer"], flaw["code"]) == ("/systems/B/0", "unequal_repeats")
+    assert "choices" not in flaw
 
 
 def test_the_order_of_systems_and_items_changes_no_byte(service: Any) -> None:
@@ -219,6 +238,9 @@ def test_the_order_of_systems_and_items_changes_no_byte(service: Any) -> None:
         ({"statistic": {"name": "friedman", "order": ["A", "B"]}}, "/statistic/order", "superfluous"),
         ({"statistic": "cochran_q", "alternative": "less"}, "/alternative", "no_alternative"),
         ({"statistic": "cochran_q", "systems": {"A": [1, 2], "B": [0, 1], "C": [0, 0]}}, "/systems/A/1", "not_right_or_wrong"),
+        ({"statistic": "cochran_q", "systems": {"a/b~": [1, 2], "B": [0, 1], "C": [0, 0]}}, "/systems/a~1b~0/1", "not_right_or_wrong"),
+        ({"statistic": {"name": "contrast", "weights": {"A": 1, "a/~": -1}}}, "/statistic/weights/a~1~0", "unknown_system"),
+        ({"statistic": "friedman", "systems": {"A": [1, None], "B": [0, 1], "C": [0, 0]}}, "/systems/A/1", "not_a_number"),
         ({"statistic": "friedman", "systems": {"A": [1, 2], "B": [0, 1]}}, "/systems", "too_few_systems"),
         ({"statistic": "friedman", "systems": {"A": [1, 2]}}, "/systems", "too_few_systems"),
     ],

@@ -503,7 +503,7 @@ def steps_of(rows: Rows) -> int:
 def draw(rows: Rows, seed: int, block: int) -> Integers:
     """SAMPLES_PER_BLOCK independent values of H."""
     generator = np.random.Generator(stream(seed, block))
-    systems = len(next(iter(rows)))
+    systems = len(next(iter(rows), ()))
     totals = np.zeros((SAMPLES_PER_BLOCK, systems), dtype=np.int64)
     for row, count in rows.items():
         number = orders_of(row)

@@ -83,8 +83,6 @@ class OmnibusTest:
 
     def _answer(self, by: Cost) -> Answer:
         problem, options = self.problem, self.options
-        if not problem.rows:
-            return certified(CERTAIN, None, mid_p(CERTAIN, CERTAIN))
         if by.method == "monte_carlo":
             tail = Region(((problem.observed, 2**62),))
             drawn = estimate_by(
@@ -94,6 +92,8 @@ class OmnibusTest:
                 seed=options.seed,
             )
             return sampled(drawn)
+        if not problem.rows:
+            return certified(CERTAIN, None, mid_p(CERTAIN, CERTAIN))
         if by.method == "fft":
             assert self.three is not None
             found, tied = column_totals.tail(self.three, problem.observed)

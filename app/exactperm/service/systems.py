@@ -21,11 +21,11 @@ from .parse import chosen_of, refuse_samples
 from .parse_files import option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query
 from .schema.compare import PARAMETER_OF, SystemsRequest
+from .schema.fields import ON_MISSING
 from .validation import beside_statistic, chained, prefixed, validated
 
 # Members that hold data; of a form its files do.
 _DATA = ("systems", "scores", "ids")
-_MEAN = StatisticSpec("mean_difference")
 _OMNIBUS = ("cochran_q", "friedman")
 
 
@@ -76,6 +76,8 @@ def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
 
 def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedSystems:
     """Validate and align a JSON request that stands at `places`; raises InputError."""
+    # Columns that may have gaps.
+    context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(SystemsRequest, value, places, context)
     board = mapped(places, carriers.board_in, request, "scores", context)
     return _parsed(request, board, chained(beside_statistic(value), places), job)
@@ -102,7 +104,7 @@ def _parsed(
         if spec.name in _OMNIBUS and "alternative" in request.model_fields_set:
             detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
-        return board_of(given, "scores", _MEAN, request.on_missing, request.decimals)
+        return board_of(given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals)
 
     made = mapped(places, board)
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..engine.finite_laws.form import grouped_laws
 from ..engine.lattice import Integers, LatticeOverflowError
-from ..errors import InvalidTest
+from ..errors import InvalidTest, pointer_token
 from .effects import Additive, effects_on, on_lattice, require_items, require_same_length
 from .paired import Column, StatisticSpec
-from .runs import Runs
+from .runs import ROUNDED, Runs
 
 # Steps of listing the laws of all distinct items.
 _MOST_STEPS = 20_000_000
@@ -61,8 +61,8 @@ def reduce_systems(columns: Mapping[str, Column], spec: StatisticSpec) -> Runs |
     sizes = {name: len(column) for name, column in columns.items()}
     first = next(iter(sizes))
     for name, size in sizes.items():
-        require_same_length(sizes[first], size, f"/systems/{name}", (first, name))
-    require_items(sizes[first], f"/systems/{first}")
+        require_same_length(sizes[first], size, _at(name), (first, name))
+    require_items(sizes[first], _at(first))
     match spec.name:
         case "contrast":
             return _contrast(columns, spec.parameters["weights"])
@@ -71,6 +71,10 @@ def reduce_systems(columns: Mapping[str, Column], spec: StatisticSpec) -> Runs |
         case "interaction":
             return _interaction(columns, spec.parameters["pairs"])
     return _omnibus(columns, spec.name)
+
+
+def _at(name: str) -> str:
+    return f"/systems/{pointer_token(name)}"
 
 
 def _known(columns: Mapping[str, Column], names: Sequence[str], pointer: str) -> list[Column]:
@@ -85,7 +89,7 @@ def _contrast(columns: Mapping[str, Column], weights: Mapping[str, float]) -> Ru
     for name in weights:
         if name not in columns:
             detail = f"There is no system {name!r} here: the systems are {', '.join(map(repr, columns))}."
-            raise InvalidTest.at(f"/statistic/weights/{name}", "unknown_system", detail)
+            raise InvalidTest.at(f"/statistic/weights/{pointer_token(name)}", "unknown_system", detail)
     by_system = [Fraction(repr(weights.get(name, 0))) for name in columns]
     if sum(by_system) != 0:
         detail = f"The weights of a contrast sum to 0; these sum to {float(sum(by_system)):g}."
@@ -160,7 +164,7 @@ def _of_factors(name: str, table: Integers, factors: Sequence[int], unit: Fracti
         form = grouped_laws(((handed_out(row, factors), count) for row, count in rows.items()), len(table))
     except LatticeOverflowError as error:
         detail = f"The scores cannot be summed exactly: {error}. Give scores with fewer decimals."
-        raise InvalidTest.at("/systems", "effects_too_large", detail) from error
+        raise InvalidTest.at("/systems", "effects_too_large", detail, ROUNDED) from error
     each = (table - base[:, None]).astype(object) @ np.array(factors, dtype=object)
     means = table.astype(object).sum(axis=1) * sum(factors)
     ahead = np.sign((each * len(factors) - means).astype(float)).astype(np.int64)
@@ -201,7 +205,7 @@ def _omnibus(columns: Mapping[str, Column], name: str) -> Omnibus:
             wrong = ~np.isin(column, (0, 1))
             if wrong.any():
                 detail = "Cochran's Q counts what is right or wrong: give 1 and 0, or use friedman."
-                raise InvalidTest.at(f"/systems/{label}/{int(wrong.argmax())}", "not_right_or_wrong", detail)
+                raise InvalidTest.at(f"{_at(label)}/{int(wrong.argmax())}", "not_right_or_wrong", detail)
         table = (table != 0).astype(np.int64)
         centred = systems * table - table.sum(axis=1, keepdims=True)
     else:
