@@ -550,6 +550,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "no covariate": ({"covariates": {"length": {"u": [*LENGTHS["u"][:7], None], "v": LENGTHS["v"]}}}, "/covariates/length/u/7", "not_a_number"),
     "a covariate of some": ({"ids": IDS, "covariates": {"n": {"u": {"a": 1}, "v": dict.fromkeys(IDS, 1)}}}, "/covariates/n/u/b", "missing_covariate"),
     "collinear": ({"covariates": {"length": LENGTHS, "twice": {side: [2 * x for x in own] for side, own in LENGTHS.items()}}}, "/covariates", "collinear_covariates"),
+    "a tiny covariate": ({"covariates": {"a/b": {"u": [5e-324, *[0] * 7], "v": [0] * 8}}}, "/covariates/a~1b", "number_too_large"),
+    "a huge covariate": ({"covariates": {"length": {"u": [1e308] * 8, "v": [-1e308] * 8}}}, "/covariates/length", "number_too_large"),
+    "huge labels": ({"labels": {"u": [1e308] * 8, "v": [-1e308] * 8}}, "/labels", "number_too_large"),
     "many": ({"covariates": {str(at): LENGTHS for at in range(17)}}, "/covariates", "too_many_covariates"),
 }  # fmt: skip
 
@@ -594,6 +597,15 @@ def test_a_label_of_one_system_in_a_file(tmp_path: Path) -> None:
     assert refused.value.errors[0].code == "choose_label_column"
     chosen = refused.value.errors[0].choices[0]
     assert chosen == {"label_column": "human_new:human_old"}
+
+
+def test_a_judge_that_never_differs_beside_labels_of_many_digits() -> None:
+    u = [0, 0, 0, 0, 1, 0, 1, 0]
+    labels = {"u": [3.0000000000000004e-09, 2e-9, 5e-9, 1e-9], "v": [2e-9, 5e-9, 7.000000000000001e-09, 0]}
+    alone = run_test(labels["u"], labels["v"])
+    both = {side: [*own, *[None] * 4] for side, own in labels.items()}
+    same = run_test(u, u, labels=both, correction={"lambda": 0.123})
+    assert (same.p_value, same.statistic.observed) == (alone.p_value, alone.statistic.observed)
 
 
 # Around the p-value

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.lattice import Whole, exact_total
-from ..errors import InvalidTest
+from ..errors import InvalidTest, mapped, pointer_token
 from .columns import item_scores, samples_of, unit_of
 from .effects import (
     MAX_INTEGER,
@@ -40,6 +40,8 @@ LEAST_LABELS, FEW_LABELS = 2, 30
 MAX_COVARIATES = 16
 # The denominator of lambda, and the significant digits of the coefficients of covariates.
 _PARTS, _DIGITS = 1_000, 3
+# Coefficients are smaller, so that they are doubles.
+_LARGEST = 10**300
 STATISTIC = "mean_difference"
 
 
@@ -90,7 +92,10 @@ def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
     scores = _on_lattice(data, unit_of(spec.parameters.get("unit")), "/u")
     raw = _mean(scores, 0) - _mean(scores, 1)
     if labelled is None:
-        covariates = [_on_lattice(column, None, f"/covariates/{name}") for name, column in columns.items()]
+        covariates = [
+            _on_lattice(column, None, f"/covariates/{pointer_token(name)}")
+            for name, column in columns.items()
+        ]
         parts = [(lattice.unit, _difference(lattice)) for lattice in covariates]
         target, below = (scores.unit, _difference(scores)), len(data.u)
     else:
@@ -121,7 +126,10 @@ def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
 
 
 def _on_lattice(data: Scores, unit: Fraction | None, pointer: str) -> Lattice:
-    lattice = item_scores(data, unit, exactly=True)
+    def inside(flaw: str) -> str:
+        return pointer if pointer != "/u" and not flaw else flaw
+
+    lattice = mapped(inside, item_scores, data, unit, exactly=True)
     if lattice.error:
         detail = "The means of this many repeated samples are not exact here: give one number per item."
         raise InvalidTest.at(pointer, "not_exact", detail)
@@ -162,6 +170,10 @@ def _coefficients(
             value = solved[row, 0]
             chosen[at] = Fraction(int(value.p), int(value.q)) * unit / parts[at][0]
     if correction.labelled is None:
+        for name, coefficient in zip(names, chosen, strict=True):
+            if abs(coefficient) >= _LARGEST:
+                detail = f"The covariate {name[:40]} is too small beside the scores: scale it up."
+                raise InvalidTest.at(f"/covariates/{pointer_token(name)}", "number_too_large", detail)
         return [_three_digits(value) for value in chosen]
     return [min(max(Fraction(round(value * _PARTS), _PARTS), Fraction(0)), Fraction(1)) for value in chosen]
 

@@ -463,7 +463,7 @@ def times(factors: Whole | int, column: Whole) -> Whole:
     """Return factors * column, int64 where the sum of the products' sizes is small enough for a test."""
     largest = factors if isinstance(factors, int) else max(factors.tolist(), default=0)
     narrow = column.dtype != object and (isinstance(factors, int) or factors.dtype != object)
-    if narrow and largest * exact_total(np.abs(column)) < MAX_INTEGER:
+    if narrow and largest * max(exact_total(np.abs(column)), 1) < MAX_INTEGER:
         return np.asarray(factors * column)
     return np.asarray(
         (factors if isinstance(factors, int) else factors.astype(object)) * column.astype(object)
