@@ -223,7 +223,9 @@ def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
     given = (
         {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}
     )
-    averages = next((each.choices for each in entry.parameters if each.name == "average"), ())
+    averages = next(
+        (each.choices for each in entry.parameters if each.name == "average" and entry.kind != "scores"), ()
+    )
     of_two = "positive" in names
     if not averages and (not of_two or "two classes" in title):
         yield entry.name, StatisticSpec(entry.name, given)

@@ -96,7 +96,7 @@ def test_every_problem_type_is_explained_where_it_points(service: Any) -> None:
 def test_the_document_describes_every_route_and_every_error(service: Any) -> None:
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
-        "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
+        "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files", "/v1/tests/systems",
         "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
