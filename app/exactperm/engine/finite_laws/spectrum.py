@@ -8,11 +8,12 @@ mean of a law, its factor is exp(i w c) (1 - a + i b),
 Both vanish with w, and so do their errors, so that no digits are lost at the low frequencies with the mass: at most
 half of 2 a cancels, as |E y| <= 1/2.
 
-Dropping frequencies: |phi|**2 = 1 - 4 sum_{j<k} h_j h_k sin(w (x_j - x_k) / 2)**2, so that neighbouring values act as coins,
+Dropping frequencies: |phi|**2 = 1 - 4 sum_{j<k} h_j h_k sin(w (x_j - x_k) / 2)**2, so that pairs of values act as coins,
 
-    log |prod phi|**2 <= - sum_gap A_gap sin(w gap / 2)**2,    A_gap = sum 4 c h_k h_{k+1} over neighbours that far apart,
+    log |prod phi|**2 <= - sum_gap A_gap sin(w gap / 2)**2,    A_gap = sum 4 c h_j h_k over pairs that far apart,
 
-and a few gaps decide about all frequencies before any factor is computed.
+and a few gaps decide about all frequencies before any factor is computed: those of neighbours, and, as laws of many values have
+little weight on each, of values that are 2, 4, 8, ... places apart.
 """
 
 from __future__ import annotations
@@ -80,11 +81,16 @@ def _screened(form: FiniteLaws, law: Tilt, length: int, below: float) -> Integer
 
 
 def _coins(form: FiniteLaws, law: Tilt) -> tuple[Integers, Reals]:
-    """Return the gaps between neighbouring values, and A_gap of each, the largest first."""
-    gaps = np.diff(form.values, axis=1)
-    weights = 4.0 * form.counts[:, None] * law.chances[:, :-1] * law.chances[:, 1:]
-    distinct, where = np.unique(gaps[gaps > 0], return_inverse=True)
-    decays = np.bincount(where, weights[gaps > 0], minlength=len(distinct)).astype(np.float64)
+    """Return the gaps between values that are 1, 2, 4, ... places apart, and A_gap of each, the largest first."""
+    gaps, weights = [], []
+    for places in (1 << power for power in range((form.values.shape[1] - 1).bit_length())):
+        apart = form.values[:, places:] - form.values[:, :-places]
+        weight = 4.0 * form.counts[:, None] * law.chances[:, :-places] * law.chances[:, places:]
+        there = weight > 0.0
+        gaps.append(apart[there])
+        weights.append(weight[there])
+    distinct, where = np.unique(np.concatenate(gaps), return_inverse=True)
+    decays = np.bincount(where, np.concatenate(weights), minlength=len(distinct)).astype(np.float64)
     order = np.argsort(-decays, kind="stable")[:_MOST_GAPS]
     return distinct[order], decays[order]
 
