@@ -295,3 +295,28 @@ def test_alpha_counts_as_the_decimal_beside_a_fraction(service: Any) -> None:
     answer = service.post("/v1/tests/scores", request).json()
     assert answer["p_value_fraction"] == {"numerator": "3", "denominator": "10"}
     assert answer["significant"]
+
+
+def test_refusals_name_the_candidate_once(service: Any) -> None:
+    assert errors_of(ask(service, [1, "x", None], threshold=0.5)) == [
+        ("/request/u/1", "not_a_number"), ("/request/u/2", "not_a_number"),
+    ]  # fmt: skip
+    one = {"name": "a", "kind": "scores", "request": {"u": [1, [0]]}, "policy": "not_below", "threshold": 0.5}
+    body = {"metrics": [one, {"name": "b", "kind": "scores", "request": {"u": [1, 0], "v": [0, [1]]}}]}
+    assert [pointer for pointer, _ in errors_of(service.post("/v1/gate", body))][:1] == [
+        "/metrics/0/request/u/1"
+    ]
+
+
+def test_lengths_are_refused_in_words(service: Any) -> None:
+    for pairs, detail in (
+        ([["A"], ["B", "A"]], "At least 2 entries are needed here."),
+        ([["A", "B", "A"], ["B", "A"]], "At most 2 entries are allowed here."),
+    ):
+        systems = {
+            "systems": {"A": [1, 0], "B": [0, 1]},
+            "statistic": {"name": "interaction", "pairs": pairs},
+        }
+        assert service.post("/v1/tests/systems", systems).json()["errors"][0]["detail"] == detail
+    empty = service.post("/v1/tests/scores", {"u": [1], "v": [0], "covariates": {}}).json()
+    assert empty["errors"][0]["detail"] == "At least 1 entry is needed here."

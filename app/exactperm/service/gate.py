@@ -21,7 +21,7 @@ from pydantic import create_model
 
 from ..answers.gate import TARGETS, GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
-from ..errors import InvalidTest, MalformedBody, PointerMap, choices_of, mapped, pointer_token
+from ..errors import InvalidTest, MalformedBody, PointerMap, choices_of, located, mapped, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
@@ -171,13 +171,30 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
 def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
+    if (metric.policy or gate.policy) not in TARGETS:
+        return _parse_tests(job, gate, metric, prefix, context)
+    alone = _alone(metric, prefix)
+    try:
+        return _parse_tests(job, gate, alone, prefix, context)
+    except InvalidTest as error:
+        raise _of_candidate(error, prefix) from None
+
+
+def _of_candidate(error: InvalidTest, prefix: str) -> InvalidTest:
+    """A refusal of the candidate, which is read twice (`_alone`), with every flaw once and at u."""
+    moved = located(error, _moved(f"{prefix}/request/v", f"{prefix}/request/u", str))
+    once = {(flaw.pointer, flaw.code): flaw for flaw in reversed(moved.flaws)}
+    return InvalidTest(moved.detail, flaws=tuple(reversed(once.values())))
+
+
+def _parse_tests(
+    job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
+) -> list[ParsedMetric]:
     def pointer_map(pointer: str) -> str:
         """The place of a term: the metric that sets it, else next to the policy."""
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
     errors, metrics = list[InvalidTest](), []
-    if (metric.policy or gate.policy) in TARGETS:
-        metric = _alone(metric, prefix)
     for name, request, in_request, where in _requests_of(job, metric, prefix, context):
         try:
             test = _with_common_options(gate, parse_request(metric.kind, request, in_request, job), prefix)

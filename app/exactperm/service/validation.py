@@ -159,6 +159,8 @@ def flaws_of(detail: ErrorDetails, choices: tuple[Any, ...] = ()) -> list[Flaw]:
         return [Flaw(pointer + flaw.pointer, flaw.code, flaw.detail) for flaw in inner]
     code = detail["type"]
     sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
+    if code in {"too_short", "too_long"}:
+        sentence = _of_length(code, context)
     if code in {"model_type", "model_attributes_type"} and detail["loc"] and detail["loc"][-1] in OBJECTS:
         sentence = f"An object is needed here, such as {OBJECTS[str(detail['loc'][-1])]}."
     if code.startswith(("int_", "float_")):
@@ -168,6 +170,13 @@ def flaws_of(detail: ErrorDetails, choices: tuple[Any, ...] = ()) -> list[Flaw]:
     if choices:
         sentence = f"{sentence[:-1]}: one of {', '.join(map(str, choices))}."
     return [Flaw(pointer, code, sentence)]
+
+
+def _of_length(code: str, context: Mapping[str, Any]) -> str:
+    """How many entries a list or an object must have."""
+    limit = context["min_length" if code == "too_short" else "max_length"]
+    least = "least" if code == "too_short" else "most"
+    return f"At {least} {limit:,} {'entry is' if limit == 1 else 'entries are'} {'needed' if least == 'least' else 'allowed'} here."
 
 
 def number_hint(value: object, *, whole: bool) -> str:
