@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import exactperm
+from tests.api.conftest import errors_of
 from tests.unit.cli_asking import run
 
 U = [[1], [1], [1], [1], [1], [1]]
@@ -226,3 +227,12 @@ def test_the_package_and_the_command_line(tmp_path: Path) -> None:
     for command in (["test"], ["gate"], ["compare"], ["plan"]):
         done = run(*command, *map(str, paths), "--exchange", "runs", "--average", "runs")
         assert done.exit_code in (0, 1), done.output
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-300, 1e-170])
+def test_scores_of_too_many_magnitudes_are_refused_with_runs(service: Any, tiny: float) -> None:
+    for data in ({"u": [1, 0], "v": [tiny, 0]}, {"u": [[tiny, 0], [0, tiny / 3]], "v": [[0, 0], [0, 1]]}):
+        assert errors_of(service.post("/v1/tests/scores", {**data, "exchange": "runs"})) == [
+            ("/u", "number_too_large")
+        ]
+        assert service.post("/v1/tests/scores", {**data, "exchange": "items"}).status_code == 200

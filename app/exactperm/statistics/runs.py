@@ -44,6 +44,8 @@ ROUNDED = (Choice("round the scores to 2 decimals", {"decimals": "2"}),)
 _PRECISION = 1e-3
 # Elementary steps of listing all laws: about two seconds.
 _MOST_STEPS = 30_000_000
+# Squares of longer differences, summed, are no doubles.
+_MOST_BITS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +354,11 @@ def _problem(
     try:
         form = grouped_laws(listed, len(data.u))
     except LatticeOverflowError:
+        if max(max(law) - min(law) for law, _ in listed).bit_length() > _MOST_BITS:
+            detail = (
+                "The scores spread over too many orders of magnitude: leave tiny ones out, or round them."
+            )
+            raise InvalidTest.at("/u", "number_too_large", detail) from None
         coarse = coarse_laws(listed, len(data.u), steps_wanted(len(data.u), _PRECISION))
         form = coarse.form
     return Runs(
