@@ -87,7 +87,9 @@ class RunsTest:
                 None if problem.score_u is None else float(problem.score_u),
                 None if problem.score_v is None else float(problem.score_v),
             ),
-            null=null if problem.coarse is None else replace(null, range_exact=False),
+            null=null
+            if problem.coarse is None
+            else replace(null, mean=float(problem.coarse.mean * problem.unit), range_exact=False),
             warnings=() if problem.coarse is None or by.exact else (("scores_rounded", _ROUNDED),),
         )
 

@@ -29,8 +29,8 @@ from .record import holding, sampled_null_record, times
 from .runs import planned_laws
 from .warnings import warnings_of
 
-# Nanoseconds of a step of counting, of a coefficient and word of a polynomial, of a cell of a window, and of a draw.
-_STEP, _WORD, _CELL, _DRAW = 900, 40, 25, 40
+# Nanoseconds of a step of counting, of a coefficient and word of a polynomial, and of a cell of a window.
+_STEP, _WORD, _CELL = 900, 40, 25
 _SAMPLED = "The picture of the null distribution was sampled; `method` refers to the p-value."
 _DRAWN = 4_096
 
@@ -159,8 +159,8 @@ def _omnibus_test(problem: Omnibus, options: Options, budget: Budget) -> Omnibus
 def _costs(problem: Omnibus, samples: int) -> list[Cost]:
     rows = problem.rows
     items = sum(rows.values())
-    wide = sum(min(column_totals.orders_of(row), 64) for row in rows)
-    found = [Cost("monte_carlo", (samples + 4_096) * _DRAW * max(wide, 1) + 100_000, 4_096 * 16 * 64)]
+    draws = (samples + _DRAWN) * column_totals.draw_nanoseconds(rows)
+    found = [Cost("monte_carlo", draws + 100_000, column_totals.draw_bytes(rows))]
     if problem.systems == 3:
         three = ThreeColumns.of(rows)
         cells = (column_totals.lattice_points(three)) ** 2
