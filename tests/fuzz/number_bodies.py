@@ -88,9 +88,34 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"stay": [[1, 2], [3, 4]], "statistic": {"expression": "log(x1*x2)-x1"}},
     ],
 }  # fmt: skip
+_SLICED: dict[str, dict[str, Any]] = {
+    "scores": SCORES,
+    "counts": {"u": COUNTS, "v": LESS},
+    "predictions": LABELS,
+    "effects": {"stay": [3, -1, 0, 2.5]},
+}
+for _kind, _data in _SLICED.items():
+    _n = len(_data["stay"]) if _kind == "effects" else 4 if _kind == "counts" else 6
+    TESTS[_kind] += [{**_data, "slices": CODES[:_n]}, {**_data, "slices": [[code, 7] for code in CODES[:_n]]}]
+    if _kind != "counts":
+        _by_id = {name: keyed(column) for name, column in _data.items()}
+        _plain, _listed = keyed(CODES[:_n]), keyed([[code, 7] for code in CODES[:_n]])
+        TESTS[_kind] += (
+            [{**_by_id, "slices": _plain}, {**_by_id, "slices": _listed}] if _kind != "effects" else []
+        )
+TESTS["counts"] += [
+    {**TESTS["counts"][-3], "slices": {"a": 1, "b": 2}},
+    {**TESTS["counts"][-3], "slices": {"a": [1, 3], "b": [2, 3]}},
+]
+_IDS = ["q1", "q2", "q3"]
+TESTS["effects"] += [
+    {"stay": [3, -1, 0], "ids": _IDS, "slices": {"q1": 1, "q2": 1, "q3": 2}},
+    {"stay": [3, -1, 0], "ids": _IDS, "slices": {"q1": [1], "q2": [1, 3], "q3": [2]}},
+]
 SYSTEMS = {"A": U, "B": V, "C": U[::-1]}
 BOARD: dict[str, Any] = {"kind": "scores", "systems": SYSTEMS, "higher_is_better": True}
 BOARDS: list[dict[str, Any]] = [
+    {**BOARD, "confidence_level": 0.9, "range": [0, 1.5]},
     {**BOARD, **ASKED, "confidence_level": 0.9, "ids": IDS, "clusters": CODES, "decimals": 2},
     {**BOARD, **SAMPLED, "weights": [1, 2, 0.5, 1, 1, 3]},
     {**BOARD, "method": "bounds", "precision": 0.01},
@@ -159,6 +184,12 @@ def boards() -> Iterator[dict[str, Any]]:
         yield {"kind": "predictions", "datasets": {"one": data, "two": data}, **statistic}
 
 
+SEVERAL: list[dict[str, Any]] = [
+    {"systems": SYSTEMS, "statistic": {"name": "contrast", "weights": {"A": 1, "B": -0.5, "C": -0.5}}, **ASKED, "ids": IDS, "decimals": 2},
+    {"systems": SYSTEMS, "statistic": {"name": "page", "order": ["A", "B", "C"]}, **SAMPLED},
+    {"systems": SYSTEMS, "statistic": "contrast", "weights": {"A": 1, "B": -0.5, "C": -0.5}},
+    {"systems": ["A", "B", "C"], "scores": [[1, 0, 2], [0.5, 0, 1], [1, 1, 0]], "statistic": "friedman"},
+]  # fmt: skip
 GATE: dict[str, Any] = {"policy": "improve", "higher_is_better": True}
 
 
@@ -169,6 +200,9 @@ def gates() -> Iterator[dict[str, Any]]:
     yield {**GATE, "metrics": [{"kind": "scores", "request": SCORES, "name": "one", "margin": 0.1}, labelled]}
     sequential = {"scale": 2, "prior_log_e": 0.5, "planned_n": 9, "max_difference": 1}
     yield {"kind": "scores", "request": SCORES, **GATE, "margin": 0.1, "sequential": sequential}
+    target = {"policy": "at_least", "threshold": 0.4, "range": [0, 1.5]}
+    yield {"kind": "scores", "request": {"u": U}, **target}
+    yield {"metrics": [{"kind": "scores", "request": {"u": U}, "name": "one", **target}]}
     for kind, bodies in TESTS.items():
         yield {"kind": kind, "request": bodies[0], **GATE}
 
@@ -182,6 +216,8 @@ def powers() -> Iterator[dict[str, Any]]:
     yield {"design": {"kind": "binary", "p10": 0.08, "p01": 0.05}, "solve": "n", "effect": 0.01}
     yield {"design": {"kind": "binary", "u": 0.83, "v": 0.8, "discordance": 0.13}, "solve": "n"}
     yield {"design": {"kind": "binary", "u": 0.83, "v": 0.8, "correlation": 0.5}, "solve": "power", "n": 90}
+    for runs in ([[1, 0, 1], [1, 1]], [1, 0, 1], {"a": [1, 0], "b": [1]}, {"a": 1, "b": 0}):
+        yield {"design": {"kind": "runs", "v": runs}, "solve": "false_alarm", "floor": 0.5}
     for kind in TESTS:
         pilot = {"kind": "pilot", "request_kind": kind, "request": pilot_of(kind)}
         yield {"design": pilot, "solve": "effect", "power": 0.8}
@@ -203,7 +239,7 @@ def pilot_of(kind: str) -> dict[str, Any]:
     return pilots[kind]
 
 
-MODELS = {"scores": "ScoresRequest", "counts": "CountsRequest", "predictions": "PredictionsRequest", "effects": "EffectsRequest", "gate": "GateRequest", "compare": "CompareRequest", "power": "PowerRequest"}  # fmt: skip
+MODELS = {"scores": "ScoresRequest", "counts": "CountsRequest", "predictions": "PredictionsRequest", "effects": "EffectsRequest", "gate": "GateRequest", "compare": "CompareRequest", "power": "PowerRequest", "systems": "SystemsRequest"}  # fmt: skip
 
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -213,6 +249,7 @@ def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from (("gate", body) for body in gates())
     yield from (("compare", body) for body in boards())
     yield from (("power", body) for body in powers())
+    yield from (("systems", body) for body in SEVERAL)
 
 
 class Place(NamedTuple):

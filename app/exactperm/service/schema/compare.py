@@ -360,6 +360,19 @@ class SystemsRequest(Wire):
         """The parameters of its statistics."""
         return frozenset(PARAMETER_OF.values())
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """A statistic may be a name, with its parameter beside it."""
+        schema = handler.resolve_ref_schema(handler(core))
+        inside = SystemsStatistic.model_json_schema()["properties"]
+        statistic = schema["properties"]["statistic"]
+        statistic["anyOf"] = [
+            {"$ref": statistic.pop("$ref")},
+            {"type": "string", "enum": inside["name"]["enum"]},
+        ]
+        schema["properties"] |= {name: inside[name] for name in PARAMETER_OF.values()}
+        return schema
+
 
 PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), SystemsRequest, CompareRequest)
 PLANS: list[Any] = [
