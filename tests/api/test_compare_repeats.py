@@ -144,7 +144,12 @@ def test_a_board_is_that_of_the_reduced_items(service: Any, repeats: str, option
     request = {"kind": "scores", **{key: value for key, value in options.items() if key != "statistic"}}
     given = answer(service, {**request, "systems": systems, "statistic": statistic(name, repeats)})
     plain = {**request, "systems": sent(by_hand(systems, repeats)), "statistic": {"name": name}}
-    same(given, answer(service, plain))
+    reduced = answer(service, plain)
+    if repeats == "mean":
+        # Runs of right and wrong have a range, which decimals do not tell.
+        for system in (*given["systems"], *reduced["systems"]):
+            system.pop("interval")
+    same(given, reduced)
 
 
 @pytest.mark.parametrize("repeats", REPEATS)

@@ -606,7 +606,8 @@ def test_every_operation_with_a_body_has_an_example() -> None:
 @pytest.mark.parametrize("path", FORMS)
 def test_a_form_only_needs_its_file(path: str, service: Any) -> None:
     files = {"file": (FILE.name, FILE.read_bytes())}
-    response = service.request("POST", path, files=files, params=query_of(path, "post"))
+    data = {"statistic": "contrast", "weights": '{"u": 1, "v": -1}'} if path.endswith("/systems") else {}
+    response = service.request("POST", path, files=files, data=data, params=query_of(path, "post"))
     assert response.status_code == 200, response.text
 
 

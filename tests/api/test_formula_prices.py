@@ -40,16 +40,12 @@ class StopHereError(Exception):
 
 
 class Asking(Unbounded):
-    """A control that records the prediction after reading the body, and stops the call there."""
+    """A control that records the prediction and stops the call there; reading a small body is not predicted."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.is_read = False
 
     def plan(self, seconds: float) -> None:
-        if not self.is_read:
-            self.is_read = True
-            return
         self.seconds += seconds
         if seconds:
             raise StopHereError

@@ -33,6 +33,9 @@ BODIES["power"] = (
     f'{{"design": {{"kind": "pilot", "request_kind": "scores", "request": {BODIES["scores"]}}}, "solve": "effect"}}'
 )
 BODIES["compare"] = '{"kind": "scores", "systems": {"A": [1, 0, %s], "B": [0, 1, 1], "C": [1, 1, 1]}}'
+BODIES["systems"] = (
+    '{"systems": {"A": [1, 0, %s], "B": [0, 1, 1], "C": [1, 1, 1]}, "statistic": {"name": "friedman"}}'
+)
 
 NUMBERS = {
     "NaN": "NaN",

@@ -37,7 +37,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (methods, joint_methods):
-        monkeypatch.setattr(module, "exactly", lambda *_: UNSURE)
+        monkeypatch.setattr(module, "exact_probability", lambda *_: UNSURE)
     monkeypatch.setattr(methods, "with_ties", lambda *_: (UNSURE, UNSURE))
 
 

@@ -454,7 +454,8 @@ REFUSED = [
     ({"statistic": "sign", "zero_method": "pratt"}, "/zero_method", "unknown_parameter"),
     ({"statistic": "sing"}, "/statistic", "literal_error"),
     ({"statistic": 5, "q": 0.5}, "/statistic", "model_type"),
-    ({"statistic": "sign", "average": "macro"}, "/average", "unknown_field"),
+    ({"statistic": "sign", "average": "macro"}, "/average", "literal_error"),
+    ({"statistic": "sign", "averages": "macro"}, "/averages", "unknown_field"),
 ]
 
 
