@@ -4776,7 +4776,7 @@ export interface components {
              */
             decimals?: number | null;
             /** @description What is tested. */
-            statistic: components["schemas"]["SystemsStatistic"];
+            statistic: components["schemas"]["SystemsStatistic"] | ("contrast" | "page" | "cochran_q" | "friedman" | "interaction");
             /**
              * Alternative
              * @description two-sided is P(|t| >= |observed|); greater means that U is greater than V.
@@ -4841,6 +4841,26 @@ export interface components {
              * @default false
              */
             store?: boolean;
+            /**
+             * Weights
+             * @description contrast: weights by system, which sum to 0; others have weight 0.
+             * @default null
+             */
+            weights?: {
+                [key: string]: number;
+            } | null;
+            /**
+             * Order
+             * @description page: all systems, the one with the lowest scores first.
+             * @default null
+             */
+            order?: string[] | null;
+            /**
+             * Pairs
+             * @description interaction: [[A1, A0], [B1, B0]].
+             * @default null
+             */
+            pairs?: string[][] | null;
         };
         /**
          * SystemsStatistic
@@ -6285,8 +6305,11 @@ export interface operations {
                     on_missing?: "error" | "complete";
                     /** @description Rounds scores to this many decimals first, as numpy.round does. */
                     decimals?: number;
-                    /** @description What is tested. A JSON object. */
-                    statistic?: string;
+                    /**
+                     * @description What is tested. A JSON object.
+                     * @enum {string}
+                     */
+                    statistic?: "contrast" | "page" | "cochran_q" | "friedman" | "interaction";
                     /**
                      * @description two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided.
                      * @enum {string}
@@ -6319,6 +6342,14 @@ export interface operations {
                     timeout_s?: number;
                     /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
+                    /** @description contrast: weights by system, which sum to 0; others have weight 0. */
+                    weights?: {
+                        [key: string]: number;
+                    };
+                    /** @description page: all systems, the one with the lowest scores first. A JSON list, or separated by commas. */
+                    order?: string;
+                    /** @description interaction: [[A1, A0], [B1, B0]]. A JSON list, or separated by commas. */
+                    pairs?: string;
                 };
             };
         };
