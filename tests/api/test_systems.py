@@ -211,6 +211,14 @@ def test_items_that_lack_a_score_are_left_out(service: Any) -> None:
     assert answers[0]["warnings"][0]["code"] == "items_left_out"
 
 
+@pytest.mark.parametrize("statistic", ["friedman", "cochran_q", {"name": "page", "order": ["B", "A", "C"]}])
+def test_several_runs_of_an_item_are_refused(service: Any, statistic: Any) -> None:
+    columns = {"A": [[1, 0], [1, 1]], "B": [[1, 0], [0, 1]], "C": [[0, 0], [1, 1]]}
+    response = service.post(PATH, {"systems": columns, "statistic": statistic})
+    assert response.status_code == 422
+    assert [tuple(error)[:2] for error in errors_of(response)] == [("/systems/A", "not_available")]
+
+
 def test_unequal_runs_offer_no_option_that_is_not_there(service: Any) -> None:
     response = ask(service, [[[1, 0], [1], [0]]], "friedman")
     (flaw,) = response.json()["errors"]

@@ -11,8 +11,8 @@ from ..errors import InvalidTest, PointerMap, mapped
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.options import Options
 from ..inference.several_systems import PreparedSystems, prepare_systems
-from ..inputs.alignment import PairedColumns
-from ..statistics.paired import Column, StatisticSpec
+from ..inputs.alignment import PairedColumns, system_pointer
+from ..statistics.paired import Column, Repeated, StatisticSpec
 from .compare import carriers
 from .compare.board import Board, beside_files, board_of, require_systems
 from .documents import json_of
@@ -104,7 +104,12 @@ def _parsed(
         if spec.name in _OMNIBUS and "alternative" in request.model_fields_set:
             detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
-        return board_of(given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals)
+        aligned = board_of(given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals)
+        for name, column in aligned.systems.columns.items():
+            if isinstance(column, Repeated):
+                detail = "A test of several systems takes one score per item, not several runs: give the means of the runs."
+                raise InvalidTest.at(system_pointer(name), "not_available", detail)
+        return aligned
 
     made = mapped(places, board)
 
