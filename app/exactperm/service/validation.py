@@ -32,6 +32,7 @@ PERCENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 COMMA = re.compile(r"[+-]?\d+,\d+")
 POINT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
+AS_IN_JSON = re.compile(r"-?\d.*(?<!\.)")
 # Examples of objects, by field.
 OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}', "names": '{"u": "new"}'}
 
@@ -184,6 +185,8 @@ def number_hint(value: object, *, whole: bool) -> str:
 
     >>> number_hint("2%", whole=False), number_hint("0,05", whole=False), number_hint("1e4", whole=True)
     (' Write 0.02.', ' Write 0.05, with a point.', ' Write 10000.')
+    >>> number_hint(".05", whole=False), number_hint("5.", whole=False)
+    (' Write 0.05.', ' Write 5.')
     """
     text = str(value).strip() if isinstance(value, str | float) else ""
     if len(text) > MOST_CHARS or not text.isascii():
@@ -199,7 +202,10 @@ def number_hint(value: object, *, whole: bool) -> str:
         return " Write decimals with a point, and nothing between thousands."
     if COMMA.fullmatch(text):
         return f" Write {text.replace(',', '.')}, with a point."
-    return f" Write {text}{_quotes(value, text)}." if POINT.fullmatch(text) else ""
+    if not POINT.fullmatch(text):
+        return ""
+    number = text if AS_IN_JSON.fullmatch(text) else f"{Decimal(text)}"
+    return f" Write {number}{_quotes(value, text)}."
 
 
 def _quotes(value: object, text: str) -> str:
