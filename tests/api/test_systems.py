@@ -219,6 +219,15 @@ def test_several_runs_of_an_item_are_refused(service: Any, statistic: Any) -> No
     assert [tuple(error)[:2] for error in errors_of(response)] == [("/systems/A", "not_available")]
 
 
+def test_scores_with_too_many_orders_are_refused_at_once(service: Any) -> None:
+    columns = {f"s{index:02}": [index * index, 7 * index % 31] for index in range(20)}
+    response = service.post(PATH, {"systems": columns, "statistic": {"name": "page", "order": list(columns)}})
+    assert [tuple(error)[1] for error in errors_of(response)] == ["too_many_ways"]
+    pair = {"name": "contrast", "weights": {"s00": 1, "s01": -1}}
+    some = dict(list(columns.items())[:9])
+    assert service.post(PATH, {"systems": some, "statistic": pair}).status_code == 200
+
+
 def test_unequal_runs_offer_no_option_that_is_not_there(service: Any) -> None:
     response = ask(service, [[[1, 0], [1], [0]]], "friedman")
     (flaw,) = response.json()["errors"]

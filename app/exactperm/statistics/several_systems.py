@@ -156,7 +156,7 @@ def _of_factors(name: str, table: Integers, factors: Sequence[int], unit: Fracti
     # Scores that all systems share only move the sum where the factors have one.
     base = table.min(axis=1) if sum(factors) == 0 else np.zeros(len(table), dtype=table.dtype)
     rows = Counter(map(tuple, np.sort(table - base[:, None], axis=1).tolist()))
-    steps = sum(min(math.factorial(len(row)), math.perm(len(row), 2) * 50 + 2 ** len(row)) for row in rows)
+    steps = sum(_steps_to_hand_out(row, factors) for row in rows)
     if steps > _MOST_STEPS:
         detail = "There are too many systems with too many different scores for all ways to hand them out: round the scores."
         raise InvalidTest.at("/systems", "too_many_ways", detail)
@@ -169,6 +169,15 @@ def _of_factors(name: str, table: Integers, factors: Sequence[int], unit: Fracti
     means = table.astype(object).sum(axis=1) * sum(factors)
     ahead = np.sign((each * len(factors) - means).astype(float)).astype(np.int64)
     return Runs(name, form, sum(each.tolist()), unit, len(table), None, ahead, None, None, None)
+
+
+def _steps_to_hand_out(scores: Sequence[int], factors: Sequence[int]) -> int:
+    """Estimate the steps of `handed_out`: the scores that are left, times a share of the sums so far."""
+    numbers = Counter(scores).values()
+    sums = (max(scores) - min(scores)) * sum(map(abs, factors)) // 8 + 1
+    same = max(math.prod(map(math.factorial, equal)) for equal in (numbers, Counter(factors).values()))
+    orders = math.factorial(len(scores)) // same
+    return len(numbers) * math.prod(number + 1 for number in numbers) * min(sums, orders)
 
 
 def handed_out(scores: Sequence[int], factors: Sequence[int]) -> dict[int, int]:
