@@ -40,6 +40,8 @@ LEAST_LABELS, FEW_LABELS = 2, 30
 MAX_COVARIATES = 16
 # The denominator of lambda, and the significant digits of the coefficients of covariates.
 _PARTS, _DIGITS = 1_000, 3
+# Rounding several coefficients may change the differences by this share of their squares, 1 / _CONDITIONED.
+_CONDITIONED = 10_000
 # Coefficients are smaller, so that they are doubles.
 _LARGEST = 10**300
 STATISTIC = "mean_difference"
@@ -174,7 +176,17 @@ def _coefficients(
             if abs(coefficient) >= _LARGEST:
                 detail = f"The covariate {name[:40]} is too small beside the scores: scale it up."
                 raise InvalidTest.at(f"/covariates/{pointer_token(name)}", "number_too_large", detail)
-        return [_three_digits(value) for value in chosen]
+        rounded = [_three_digits(value) for value in chosen]
+        if len(varying) > 1:
+            moved = [(rounded[at] - chosen[at]) * parts[at][0] / unit for at in varying]
+            off = sum(a * b * products[r][s] for r, a in enumerate(moved) for s, b in enumerate(moved))
+            if off * _CONDITIONED > _dot(target, target):
+                detail = (
+                    f"The differences in the covariate {names[varying[-1]][:40]} nearly follow from those in the others, so that coefficients "
+                    f"of {_DIGITS} digits do not describe them: leave one of them out."
+                )
+                raise InvalidTest.at("/covariates", "collinear_covariates", detail)
+        return rounded
     return [min(max(Fraction(round(value * _PARTS), _PARTS), Fraction(0)), Fraction(1)) for value in chosen]
 
 
