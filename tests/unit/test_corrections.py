@@ -174,9 +174,9 @@ def covaried(rng: random.Random) -> bool:
         got = asked()
     except InvalidTest as refused:
         # Three digits of several coefficients do not describe covariates that are nearly collinear.
-        assert len(covariates) > 1
-        assert "nearly follow" in str(refused)
-        return False
+        if len(covariates) > 1 and "nearly follow" in str(refused):
+            return False
+        raise
     assert len({chosen for _, chosen in found}) == 1
     assert got.p_value_fraction.value == share([value for value, _ in found], side)
     assert got.statistic.observed == pytest.approx(float(found[0][0]), abs=1e-14)
@@ -701,14 +701,17 @@ def test_covariates_that_are_nearly_collinear_are_refused() -> None:
     chance = random.Random(3)
     chars = [[chance.randint(50, 900) for _ in range(200)] for _ in "uv"]
     u, v = ([int(chance.random() < share) for _ in range(200)] for share in (0.7, 0.5))
-    for noise in (0.01, 0.1, 3.0):
+    for noise in (0.01, 3.0):
         tokens = [[round(n / 3.7 + chance.gauss(0, noise), 3) for n in side] for side in chars]
-        covariates = {"chars": {"u": chars[0], "v": chars[1]}, "tokens": {"u": tokens[0], "v": tokens[1]}}
+        covariates: Any = {
+            "chars": {"u": chars[0], "v": chars[1]},
+            "tokens": {"u": tokens[0], "v": tokens[1]},
+        }
         if noise < 1:
             with pytest.raises(InvalidTest, match="nearly follow"):
                 run_test(u, v, covariates=covariates)
             continue
-        differences = np.array([np.subtract(*chars), np.subtract(*tokens)]).T
-        best = np.linalg.lstsq(differences, np.subtract(u, v), rcond=None)[0]
-        exact = float((np.subtract(u, v) - differences @ best).mean())
+        differences = np.array([np.array(one[0]) - np.array(one[1]) for one in (chars, tokens)]).T
+        best = np.linalg.lstsq(differences, np.array(u) - np.array(v), rcond=None)[0]
+        exact = float((np.array(u) - np.array(v) - differences @ best).mean())
         assert run_test(u, v, covariates=covariates).statistic.observed == pytest.approx(exact, abs=2e-3)
