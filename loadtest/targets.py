@@ -90,11 +90,11 @@ RATES = {
 def _alarms(rates: NDArray[np.float64], sets: int, rng: np.random.Generator) -> list[str]:
     """The mean promise of floors by the true rates and by ten runs, and the share of new runs below those of ten runs."""
     of_truth = RunsDesign.of((np.round(rates * 100)).astype(int).tolist(), [100] * len(rates))
-    true = of_truth.alarm(of_truth.floor(_LEVEL))[0]
+    true = of_truth.alarm(of_truth.floor(_LEVEL)[0])[0]
     said, seen = 0.0, 0
     for _ in range(sets):
         design = RunsDesign.of(rng.binomial(10, rates).tolist(), [10] * len(rates))
-        least = design.floor(_LEVEL)
+        least = design.floor(_LEVEL)[0]
         said += design.alarm(least)[0]
         seen += int((rng.random(len(rates)) < rates).sum() < least)
     return [f"{true:.3f}", f"{said / sets:.3f}", f"{seen / sets:.3f}"]

@@ -57,7 +57,8 @@ def test_floors_and_alarms_are_those_of_fractions() -> None:
         law = law_by_enumeration(rates) if case % 4 == 0 else law_by_recursion(rates)
         design = RunsDesign.of(map(sum, runs), map(len, runs))
         level = rng.choice(LEVELS)
-        least = design.floor(level)
+        least, certain = design.floor(level)
+        assert certain
         # Below the number of certain items every count is as certain.
         assert sum(law[:least], Fraction(0)) == design.alarm(least)[1] <= level
         assert sum(law[: least + 1], Fraction(0)) > level or least == floor_of(law, level) or law[least] == 0
@@ -71,13 +72,13 @@ def test_long_suites_have_the_same_floor_by_a_window(monkeypatch: pytest.MonkeyP
         runs = some_runs(rng, 300, 10)
         right, lengths = [sum(one) for one in runs], [len(one) for one in runs]
         exact, level = RunsDesign.of(right, lengths), rng.choice(LEVELS)
-        least = exact.floor(level)
+        least, _ = exact.floor(level)
         expected = exact.alarm(least)[0]
         with monkeypatch.context() as patched:
             patched.setattr(floors, "_PATIENCE_S", 0.0)
             by_window = RunsDesign.of(right, lengths)
             assert by_window.cost.method == "fft"
-            assert by_window.floor(level) == least
+            assert by_window.floor(level)[0] == least
             assert by_window.alarm(least)[0] == pytest.approx(expected, rel=1e-10)
 
 
@@ -152,3 +153,14 @@ def test_every_report_has_the_floor(service: Any, format_: str) -> None:
     response = service.post(f"/v1/power?format={format_}", body)
     assert response.status_code == 200
     assert "loor" in response.text
+
+
+def test_a_floor_that_rounding_cannot_decide_is_not_called_exact(service: Any) -> None:
+    """Of an odd number of items of rate 1/2, the probability of fewer than half is 1/2 itself."""
+    for items, exact in ((101, True), (20_001, False)):
+        design = {"kind": "runs", "v": [[1, 0]] * items}
+        answer = service.post("/v1/power", {"design": design, "solve": "floor", "alpha": 0.5}).json()
+        assert answer["method"]["exact"] is exact
+        assert round(answer["solution"]["floor"] * items) in (
+            {items // 2 + 1} if exact else {items // 2, items // 2 + 1}
+        )

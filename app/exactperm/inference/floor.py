@@ -61,31 +61,36 @@ class RunsDesign:
             ways.append(total)
         return ways
 
-    def alarm(self, least: int) -> tuple[float, Fraction]:
-        """P(a new run has fewer than `least` right), and an upper bound of it that decides."""
+    def alarm(self, least: int) -> tuple[float, Fraction, Fraction]:
+        """P(a new run has fewer than `least` right), and bounds of it, the lower one first."""
         top = min(least - 1 - self.laws.offset, self.laws.range)
         if top < 0:
-            return 0.0, Fraction(0)
+            return 0.0, Fraction(0), Fraction(0)
         if self._below is not None:
             exact = Fraction(self._below[top], self._below[-1])
-            return float(exact), exact
+            return float(exact), exact, exact
         found = fft.probability(self.laws, Region(((0, top),)))
-        return found.p, Fraction(found.p) * (1 + Fraction(found.relative_error_bound) + Fraction(1, 10**15))
+        p, off = Fraction(found.p), Fraction(found.relative_error_bound) + Fraction(1, 10**15)
+        return found.p, p * (1 - off), p * (1 + off)
 
-    def floor(self, level: Fraction) -> int:
-        """The largest number of right items that a new run is below with probability at most `level`."""
+    def floor(self, level: Fraction) -> tuple[int, bool]:
+        """The largest number of right items that a new run is below with probability at most `level`, and whether that is certain.
+
+        It is not where the probability for the next number is `level` up to the error of `fft`.
+        """
         low, high = self.laws.offset, self.laws.offset + self.laws.range
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.alarm(middle)[1] <= level else (low, middle - 1)
-        return low
+            low, high = (middle, high) if self.alarm(middle)[2] <= level else (low, middle - 1)
+        return low, low == self.laws.offset + self.laws.range or self.alarm(low + 1)[1] > level
 
 
 def floor_answer(question: Question, design: RunsDesign, digest: str) -> PowerRecord:
     """The floor of a level, or the rate of false alarms of a floor."""
     items, level = design.laws.items, Fraction(repr(question.alpha)) / question.comparisons
+    certain = True
     if question.solve == "floor":
-        least = design.floor(level)
+        least, certain = design.floor(level)
     else:
         assert question.floor is not None
         least = math.ceil(Fraction(repr(question.floor)) * items)
@@ -109,7 +114,7 @@ def floor_answer(question: Question, design: RunsDesign, digest: str) -> PowerRe
         critical_difference=None,
         actual_alpha=alarm,
         curve=(),
-        method=PowerMethod("poisson_binomial", exact=True, given=given),
+        method=PowerMethod("poisson_binomial", exact=certain, given=given),
         sentence=(
             f"A new run of these {items:,} items, {number(float(mean))} right on average, is below the floor {number(floor)} ({least:,} right) "
             f"with probability {number(alarm)}, given the items' rates."
