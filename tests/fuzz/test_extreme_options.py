@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from exactperm.cli.commands import cli
 from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
 from tests.fuzz.multipart_cases import disposition, joined
-from tests.fuzz.number_bodies import BOARD, GATE, TESTS, document, node_at
+from tests.fuzz.number_bodies import BOARD, GATE, SEVERAL, TESTS, document, node_at
 from tests.fuzz.test_extreme_numbers import judge_numbers, no_number
 
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e400", "1e-400", "1e308", "9007199254740993", "7" * 400, "", "-1", "1e-310", "0"]  # fmt: skip
@@ -75,6 +75,7 @@ def sent_to(path: str, media: str) -> bytes:
         some["power"] = {"design": {"kind": "sd", "sd": 0.3}, "solve": "effect", "n": [50]}
         some["plan"] = some["jobs"] = {"kind": "scores", "request": TESTS["scores"][1]}
         some["batch"] = {"tests": [some["plan"]]}
+        some["systems"] = SEVERAL[0]
         return json.dumps(some[kind] if kind in some else TESTS[kind][1]).encode()
     if media == "application/x-ndjson":
         inside = json.dumps({"kind": "scores", "request": TESTS["scores"][1]}).encode()
@@ -129,6 +130,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/v1/gate": {"policy": "improve", "higher_is_better": "true"},
     "/v1/power": {"solve": "effect", "power": "0.8"},
     "/v1/compare": {},
+    "/v1/tests/systems": {"statistic": "friedman"},
 }
 
 
@@ -138,6 +140,8 @@ def files_for(path: str, fields: dict[str, str]) -> tuple[dict[str, str], dict[s
         more = {"system_u": "u", "system_v": "v"} if path != "/v1/compare" else {}
         return {"gold_column": "gold", **more}, {"file": TABLE}
     column = [b"id,score\na,1\nb,0.5\nc,1\nd,0\n", b"id,score\na,0\nb,0.25\nc,1\nd,1\n"]
+    if path == "/v1/tests/systems":
+        return {}, {"file": b"id,A,B,C\na,1,0,1\nb,0.5,0.25,1\nc,0,1,0\n"}
     if path == "/v1/compare":
         return {}, {"file": b"id,A,B\na,1,0\nb,0.5,0.25\nc,0,1\n"}
     return {}, dict(zip("uv", column, strict=True))
@@ -167,6 +171,7 @@ COMMANDS: dict[str, list[str]] = {
     "gate": ["u.csv", "v.csv", "--policy=improve", "--higher-is-better"],
     "power": ["u.csv", "v.csv", "--solve=effect"],
     "compare": ["board.csv"],
+    "systems": ["systems.csv", "--statistic=friedman"],
     "batch": ["lines.ndjson"],
 }
 ELSEWHERE = {"serve", "worker", "mcp", "jobs", "statistics", "openapi", "version"}
@@ -180,7 +185,12 @@ def test_every_option_takes_or_refuses_any_number(
     assert set(cli.commands) == set(COMMANDS) | ELSEWHERE
     monkeypatch.chdir(tmp_path)
     more, files = files_for("/v1/gate", {})
-    for name, data in {**files, "board": files_for("/v1/compare", more)[1]["file"], "table": TABLE}.items():
+    for name, data in {
+        **files,
+        "board": files_for("/v1/compare", more)[1]["file"],
+        "table": TABLE,
+        "systems": files_for("/v1/tests/systems", more)[1]["file"],
+    }.items():
         Path(f"{name}.csv").write_bytes(data)
     Path("lines.ndjson").write_bytes(sent_to("/v1/batch", "application/x-ndjson"))
     turn = 0
@@ -190,9 +200,11 @@ def test_every_option_takes_or_refuses_any_number(
         name = option.opts[0].lstrip("-").replace("-", "_")
         for token in tokens(turn := turn + 1):
             beside = BESIDE.get(name, {})
-            more, files = files_for("/v1/compare" if command == "compare" else "/v1/gate", beside)
+            more, files = files_for(
+                {"compare": "/v1/compare", "systems": "/v1/tests/systems"}.get(command, "/v1/gate"), beside
+            )
             typed = COMMANDS[command]
-            if "file" in files and command != "compare":
+            if "file" in files and command not in {"compare", "systems"}:
                 typed = ["table.csv", *typed[2:]]
             fields = {**beside, **more}
             typed = [*typed, *(f"--{field.replace('_', '-')}={value}" for field, value in fields.items())]
