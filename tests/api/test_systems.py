@@ -203,7 +203,7 @@ def test_equal_scores_everywhere_have_p_one(service: Any, systems: int, method: 
 
 
 def test_items_that_lack_a_score_are_left_out(service: Any) -> None:
-    rows = [[1, 0, 0], [None, 1, 0], [1, 0, 1], [1, 0, None]]
+    rows: list[list[int | None]] = [[1, 0, 0], [None, 1, 0], [1, 0, 1], [1, 0, None]]
     there = [row for row in rows if None not in row]
     answers = [ask(service, table, "friedman", on_missing="complete").json() for table in (rows, there)]
     assert answers[0]["p_value"] == answers[1]["p_value"]

@@ -385,11 +385,11 @@ def test_real_valued_runs_are_exact_where_few_and_bracketed_where_many(alternati
         assert found.null.mean == 0.0  # though its picture is of rounded values
         doubles = [[[Fraction(run) for run in row] for row in rows] for rows in (u, v)]
         if items == 2:
-            seen, values = enumerated(*doubles, {}, [1] * items, list(range(items)))
+            seen, values = enumerated(doubles[0], doubles[1], {}, [1] * items, list(range(items)))
             p, _ = p_values(seen, values, alternative)
             assert found.p_value == pytest.approx(float(p), rel=1e-12)
             assert found.method.exact
         else:
-            fine = record(*(np.round(side, 3).tolist() for side in (u, v)), alternative=alternative)  # type: ignore[call-overload]
+            fine = record(np.round(u, 3).tolist(), np.round(v, 3).tolist(), alternative=alternative)
             assert found.p_value_bounds[0] * 0.9 <= fine.p_value <= found.p_value_bounds[1] * 1.1
             assert not found.method.exact
