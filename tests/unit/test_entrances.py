@@ -50,7 +50,6 @@ EXCEPTIONS = {
         "runs": "files of one system, which have a role in forms: `v` of the design",
         "option": CONTAINER,
         "input_format": "--format is that of the answer, and both stand on one line",
-        "order": "of `exactperm systems`: a parameter of its statistic, as in the form",
         "pair": "a pair of `compare`, without the brackets of JSON",
         "lower_is_better": FLAG,
     },

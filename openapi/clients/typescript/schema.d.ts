@@ -6306,7 +6306,7 @@ export interface operations {
                     /** @description Rounds scores to this many decimals first, as numpy.round does. */
                     decimals?: number;
                     /**
-                     * @description What is tested. A JSON object.
+                     * @description Its name.
                      * @enum {string}
                      */
                     statistic?: "contrast" | "page" | "cochran_q" | "friedman" | "interaction";
@@ -6342,10 +6342,8 @@ export interface operations {
                     timeout_s?: number;
                     /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
-                    /** @description contrast: weights by system, which sum to 0; others have weight 0. */
-                    weights?: {
-                        [key: string]: number;
-                    };
+                    /** @description contrast: weights by system, which sum to 0; others have weight 0. A JSON object. */
+                    weights?: string;
                     /** @description page: all systems, the one with the lowest scores first. A JSON list, or separated by commas. */
                     order?: string;
                     /** @description interaction: [[A1, A0], [B1, B0]]. A JSON list, or separated by commas. */

@@ -561,16 +561,17 @@ def test_alpha_at_the_p_value_is_certain_or_warned_of(seed: int) -> None:
     for alpha in (float(truth), float(truth) * (1 - 1e-15), float(truth) * (1 + 1e-6)):
         if not 0 < alpha < 1:
             continue
+        level = Fraction(repr(alpha))  # alpha is the decimal that was written
         for method in ("rational", "fft", "dp"):
             record = effects(stay, method=method, alpha=alpha)
             warned = "alpha_within_bounds" in {warning.code for warning in record.warnings}
             if record.significant:
-                assert truth <= Fraction(alpha)
+                assert truth <= level
                 assert not warned
             else:
-                assert warned or truth > Fraction(alpha)
+                assert warned or truth > level
             if method == "rational":
-                assert record.significant == (truth <= Fraction(alpha))
+                assert record.significant == (truth <= level)
 
 
 # A system does not differ from itself more often than alpha says, whatever shape its data have (`tests/levels.py`).

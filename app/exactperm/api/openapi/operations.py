@@ -34,7 +34,13 @@ from ...service.gate import FIELDS as GATE_FIELDS
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
-from ...service.schema.compare import CompareChoices, CompareRequest, PlanEnvelope, SystemsRequest
+from ...service.schema.compare import (
+    CompareChoices,
+    CompareRequest,
+    PlanEnvelope,
+    SystemsRequest,
+    SystemsStatistic,
+)
 from ...service.schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS, entries
 from ...service.schema.requests import (
     FAIL,
@@ -341,6 +347,8 @@ def as_text(schema: Schema) -> Schema:
         text.update(kind if kind != {"type": "null"} else {})
     if text.pop("$ref", None) is not None:
         text |= {"type": "string", "description": f"{text['description']} A JSON object."}
+    if text.get("type") == "object":
+        text = {"type": "string", "description": f"{text['description']} A JSON object."}
     if text.get("type") == "array":
         text = {
             "type": "string",
@@ -526,6 +534,7 @@ def systems_operation() -> dict[str, Any]:
     own = {
         name: as_text(member) for name, member in members.items() if name not in {"systems", "scores", "ids"}
     }
+    own["statistic"] = as_text(SystemsStatistic.model_json_schema()["properties"]["name"])
     form = _compare_form()
     files = {
         name: member for name, member in form["properties"].items() if name not in CompareChoices.model_fields
