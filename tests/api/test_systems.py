@@ -291,3 +291,12 @@ def test_a_plan_and_a_list_have_it(service: Any) -> None:
     assert (plan["kind"], plan["method"]) == ("systems", answer["method"]["name"])
     listed = service.post("/v1/batch", {"tests": [{"kind": "systems", "request": request}]}).json()
     assert answer["id"] in str(listed)
+
+
+def test_an_exact_fraction_is_there_or_refused(service: Any) -> None:
+    table = [[1, 0, 0]] * 300 + [[0, 1, 1]] * 260
+    assert ask(service, table, "cochran_q", pmf="none").json()["method"]["name"] == "fft"
+    counted = ask(service, table, "cochran_q", pmf="none", exact_fraction=True).json()
+    assert counted["p_value_fraction"] is not None
+    refused = ask(service, table, "cochran_q", method="fft", exact_fraction=True)
+    assert errors_of(refused) == [("/exact_fraction", "fraction_not_available")]

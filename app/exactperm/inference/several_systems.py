@@ -18,6 +18,7 @@ from ..engine.column_totals import ThreeColumns
 from ..engine.one_sum.monte_carlo import estimate_by
 from ..engine.plan import Budget, Cost, Plan, choose
 from ..engine.probability import CERTAIN, Probability, Region, from_ratio, mid_p
+from ..errors import InvalidTest
 from ..statistics.paired import Column, StatisticSpec
 from ..statistics.runs import Runs
 from ..statistics.several_systems import Omnibus, reduce_systems
@@ -33,6 +34,8 @@ from .warnings import warnings_of
 _STEP, _WORD, _CELL = 900, 40, 25
 _SAMPLED = "The picture of the null distribution was sampled; `method` refers to the p-value."
 _DRAWN = 4_096
+# Methods that give p as a fraction.
+_COUNTING = ("rational", "enumeration")
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,13 @@ def systems_test(
 
 def _omnibus_test(problem: Omnibus, options: Options, budget: Budget) -> OmnibusTest:
     """P(H >= observed), which has no other side."""
-    return OmnibusTest(
-        options, problem, choose(_costs(problem, options.samples), budget, method=options.method)
-    )
+    costs = _costs(problem, options.samples)
+    if options.exact_fraction:
+        costs = [cost for cost in costs if cost.method in _COUNTING]
+        if options.method not in {"auto", *_COUNTING} or not any(cost.fits(budget) for cost in costs):
+            detail = "There are too many items to count all ways, or the method does not: leave `exact_fraction` out."
+            raise InvalidTest.at("/exact_fraction", "fraction_not_available", detail)
+    return OmnibusTest(options, problem, choose(costs, budget, method=options.method))
 
 
 def _costs(problem: Omnibus, samples: int) -> list[Cost]:
