@@ -55,7 +55,7 @@ def _shown(column: NDArray[np.float64] | Repeated, policy: Policy, threshold: fl
     terms = GateTerms(policy, alpha=ALPHA, threshold=threshold, range=None if whole else (0.0, 1.0))
     options = Options(pmf="none", exchange="items" if runs == 1 else "runs")
     test = target_test(Scores(column, column), StatisticSpec("mean_difference"), options, terms)
-    return test.run().p_value_bounds[1] <= ALPHA
+    return test.solve().answer.bounds[1] <= ALPHA
 
 
 def _right(rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:

@@ -432,7 +432,7 @@ class PreparedMetric:
     terms: GateTerms
     question: Question
     test: Prepared | TargetTest
-    margin: MarginTest | EquivalenceTest | AnytimeTest | None
+    margin: MarginTest | EquivalenceTest | AnytimeTest | None = None
     against: str | None = None
     sensitivity: PlannedSensitivity | TangoSensitivity | None = None
     favoured: Favoured | None = None
@@ -473,7 +473,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
         alone = replace(metric.options, alpha=terms.alpha, higher_is_better=terms.higher_is_better)
         target = target_test(metric.data, metric.spec, alone, terms)
         refuse_undecidable(target.data_warnings)
-        return PreparedMetric(metric.name, terms, Question(target.alternative, Fraction(0)), target, target)
+        return PreparedMetric(metric.name, terms, Question(target.alternative, Fraction(0)), target)
     question = question_of(terms)
     options = replace(
         metric.options,
@@ -650,10 +650,11 @@ def finish_gate(
 
 
 def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
+    if isinstance(metric.test, TargetTest):
+        return metric.test.outcome(record)
     if metric.margin:
         outcome = metric.margin.run()
     else:
-        assert not isinstance(metric.test, TargetTest)
         outcome = without_margin(metric.question, record, metric.test.options.significance)
     if metric.favoured is None or outcome.min_attainable_p is not None:
         return outcome

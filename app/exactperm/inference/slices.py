@@ -43,7 +43,7 @@ from ..errors import InvalidTest
 from ..statistics.columns import taken_items
 from ..statistics.paired import Column, Paired, Pairing
 from .additive import AdditiveTest
-from .certificate import EXACT_STEPS, EXACT_WIDTH, PlannedTest, require
+from .certificate import EXACT_STEPS, EXACT_WIDTH, PlannedTest, is_at_most, require
 from .options import Options
 
 MOST_SLICES = 200
@@ -348,7 +348,7 @@ def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> 
             one.bounds,
             p,
             ends,
-            significant=point <= Fraction(alpha),
+            significant=is_at_most(point, alpha),
         )
         for one, p, ends, point in zip(found, p_values, bounds, points, strict=True)
     )

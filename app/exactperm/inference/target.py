@@ -7,7 +7,8 @@ several runs, it is a bound that holds for every law (`engine.one_proportion`).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -20,14 +21,13 @@ from ..answers.test import (
     ConfidenceInterval,
     Exchange,
     ItemsRecord,
-    MethodRecord,
-    NamesRecord,
     NullRecord,
     StatisticRecord,
     TestRecord,
     WarningRecord,
 )
 from ..engine.one_proportion import binomial_interval, convex_bound, convex_interval, upper_tail
+from ..engine.plan import Budget, Cost, Plan
 from ..engine.power.paired_binary import binomial_masses
 from ..engine.probability import Probability
 from ..errors import InvalidTest, choices_of
@@ -36,10 +36,10 @@ from ..statistics.columns import item_scores, per_item, unit_of
 from ..statistics.effects import Additive
 from ..statistics.paired import DataWarning, Paired, Scores, StatisticSpec, lengths_of, samples_in
 from ..statistics.reducers import reduce
-from .certificate import Answer, certified, is_at_most
-from .one_sided import Outcome, ratio_of
+from .certificate import Answer, Result, certified, is_at_most
+from .one_sided import Outcome, Question, ratio_of, without_margin
 from .options import Options, request_digest
-from .paired import ALGORITHM_VERSION, pairing_record, repeats_record
+from .paired import ALGORITHM_VERSION, pairing_record, record_of, repeats_record
 from .record import sampled_null_record
 from .runs import GENERALISES_TO, exchange_of
 from .warnings import data_warnings
@@ -47,9 +47,8 @@ from .warnings import data_warnings
 # Options of other tests, and their defaults.
 _OTHERS = {"test": "permutation", "method": "auto", "significance": "p", "sequential": None, "power": None, "exact_fraction": False}  # fmt: skip
 _SECONDS, _SECONDS_PER_ITEM = 2e-3, 6e-7
-Procedure = Literal["binomial", "convex_bound"]
 IntervalMethod = Literal["clopper_pearson", "convex_bound"]
-_REASONS: dict[Procedure, str] = {
+_REASONS = {
     "binomial": "right-or-wrong items against a threshold: the tail of a binomial distribution",
     "convex_bound": "scores in a range against a threshold: a bound that holds for all their distributions",
 }
@@ -151,17 +150,17 @@ class TargetTest:
         return self.seconds
 
     @property
+    def threshold(self) -> Fraction:
+        """In the units of the scores."""
+        return self.values.low + self.values.width * self.chance
+
+    @property
     def alternative(self) -> Alternative:
         """The side of the threshold that a small p-value shows."""
         upwards = (self.terms.policy == "at_least") == self.terms.higher_is_better
         return "greater" if upwards else "less"
 
-    @property
-    def procedure(self) -> Procedure:
-        """A binomial tail where it holds: of unequal chances one item beyond the expected number (Hoeffding 1956), or of all."""
-        return "binomial" if self._is_binomial else "convex_bound"
-
-    @property
+    @cached_property
     def _is_binomial(self) -> bool:
         return self.values.is_binomial(*self._upwards(self.values.total))
 
@@ -182,72 +181,53 @@ class TargetTest:
         return certified(self._of(self.values.total))
 
     @property
-    def _least(self) -> float:
-        """What the exact p-value is at least: that of right-or-wrong scores, or of constant ones on the other side."""
-        n, (total, chance) = self.values.n, self._upwards(self.values.total)
-        if total <= n * chance:
-            return 1.0
-        return upper_tail(n, -int(-total // 1), chance).p * (1.0 - 1e-9)
+    def _ratio(self) -> Fraction | None:
+        return ratio_of(self._answer.fraction)
 
-    def run(self) -> Outcome:
-        """The one-sided test. A bound is no exact p-value: `decides_from` says what that is at least."""
-        answer, whole = self._answer, self._is_binomial
-        best = self._of(Fraction(self.values.n if self.alternative == "greater" else 0))
-        return Outcome(
-            procedure=self.procedure,
-            alternative=self.alternative,
-            difference=0.0,
-            p_value=answer.p_value,
-            log10_p_value=answer.log10_p_value,
-            p_value_bounds=answer.bounds if whole else (0.0, answer.bounds[1]),
-            p_value_bounds_kind="certified",
-            exact=whole,
-            min_attainable_p=best.p,
-            decides_from=None if whole else self._least,
-            ratio=ratio_of(answer.fraction),
-        )
+    def solve(self) -> Result:
+        """The p-value: a binomial tail where it holds, else a bound, which is not exact."""
+        answer, spec, mean = replace(self._answer, fraction=None), self.spec, self.values.mean
+        if not self._is_binomial:
+            answer = replace(answer, bounds=(0.0, answer.bounds[1]), relative_error_bound=None)
+        best = self._of(Fraction(self.values.n if self.alternative == "greater" else 0)).p
+        scores = float(mean - self.threshold), float(mean), float(self.threshold)
+        statistic = StatisticRecord(spec.name, *scores)
+        return Result(answer, self.by, None, (best, best), self.items, statistic, self._null())
+
+    def outcome(self, record: TestRecord) -> Outcome:
+        """The one-sided test, whose exact p-value is at least that of right-or-wrong scores, or 1 on the other side."""
+        outcome, least = without_margin(Question(self.alternative, Fraction(0)), record), None
+        if not self._is_binomial:
+            n, (total, chance) = self.values.n, self._upwards(self.values.total)
+            tail = upper_tail(n, math.ceil(total), chance)
+            least = 1.0 if total <= n * chance else tail.p * (1.0 - 1e-9)
+        return replace(outcome, decides_from=least, ratio=self._ratio)
+
+    @property
+    def by(self) -> Cost:
+        """The method, which is also the name of the test."""
+        return Cost("binomial" if self._is_binomial else "convex_bound", 0, 0)
 
     def record(self) -> TestRecord:
         """The test of the difference from the threshold, which is in the place of V's score."""
-        outcome, options, terms = self.run(), self.options, self.terms
-        assert terms.threshold is not None
-        threshold = Fraction(repr(float(terms.threshold)))
-        mean = self.values.mean
-        asked = f"{request_digest(self.data, self.spec, options, ALGORITHM_VERSION)} {terms.policy} {threshold} {terms.range}"
-        exact = self._is_binomial
-        bound = self._answer.relative_error_bound if exact else None
-        exchange = exchange_of(self.data, options)
-        return TestRecord(
-            id=f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
-            p_value=outcome.p_value,
-            log10_p_value=outcome.log10_p_value,
-            p_value_bounds=outcome.p_value_bounds,
-            p_value_bounds_kind="certified",
-            p_value_fraction=None,
-            significant=is_at_most(outcome.high, terms.alpha),
-            alpha=terms.alpha,
-            min_attainable_p=outcome.min_attainable_p,
-            alternative=outcome.alternative,
-            test=self.procedure,
+        terms, data, spec, options, result = self.terms, self.data, self.spec, self.options, self.solve()
+        digest, exchange = request_digest(data, spec, options, ALGORITHM_VERSION), exchange_of(data, options)
+        asked = f"{digest} {terms.policy} {self.threshold} {terms.range}"
+        record = record_of(
+            f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
+            Plan(self.by, _REASONS[self.by.method], (), Budget(0, 0)),
+            result,
+            replace(options, alternative=self.alternative),
+            significant=is_at_most(self._ratio or result.answer.bounds[1], terms.alpha),
             exchange=exchange,
             generalises_to=None if exchange is None else GENERALISES_TO[exchange],
-            names=NamesRecord(options.name_u, options.name_v),
-            statistic=StatisticRecord(
-                self.spec.name,
-                float(mean - threshold),
-                float(mean),
-                float(threshold),
-                options.metric,
-                options.higher_is_better,
-            ),
-            items=self.items,
-            pairing=pairing_record(self.data.pairing),
-            repeats=repeats_record(self.data, self.spec),
-            method=MethodRecord(self.procedure, exact, bound, _REASONS[self.procedure], None, None),
-            null=self._null(),
-            confidence_interval=self._interval(threshold),
+            pairing=pairing_record(data.pairing),
+            repeats=repeats_record(data, spec),
+            null=result.null,
+            confidence_interval=self._interval(),
             warnings=tuple(WarningRecord(one.code, one.detail) for one in self.data_warnings),
         )
+        return replace(record, test=self.by.method)
 
     def _null(self) -> NullRecord:
         """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
@@ -262,13 +242,13 @@ class TargetTest:
             0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.values.whole
         )
 
-    def _interval(self, threshold: Fraction) -> ConfidenceInterval | None:
+    def _interval(self) -> ConfidenceInterval | None:
         """Of the difference from the threshold."""
         level = self.options.confidence_level
         if level is None:
             return None
         *ends, method = self.values.interval(level)
-        low, high = (float(end - threshold) for end in ends)
+        low, high = (float(end - self.threshold) for end in ends)
         exact = method == "clopper_pearson"
         return ConfidenceInterval(
             level, low, high, method, "exact" if exact else "bounded", 0.0 if exact else high - low
@@ -282,10 +262,8 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
     """
     _require_alone(data, spec, options)
     assert terms.threshold is not None
-    threshold, values = (
-        Fraction(repr(float(terms.threshold))),
-        scaled(data, spec, terms.range, options.exchange),
-    )
+    threshold = Fraction(repr(float(terms.threshold)))
+    values = scaled(data, spec, terms.range, options.exchange)
     if values is None:
         raise InvalidTest.at("/range", "range_missing", _RANGE, _RANGES)
     chance = (threshold - values.low) / values.width
@@ -293,7 +271,7 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
         ends = f"{exactly(float(values.low))} and {exactly(float(values.low + values.width))}"
         detail = f"The threshold must lie between {ends}, the least and the largest possible score."
         raise InvalidTest.at("/threshold", "out_of_range", detail)
-    items = _items(data, spec, values, threshold, options)
+    items = _items(data, spec, values, threshold)
     return TargetTest(data, spec, options, terms, values, chance, items, data_warnings(data, spec))
 
 
@@ -338,9 +316,7 @@ def _require_inside(data: Paired, low: float, high: float) -> None:
         raise InvalidTest.at(f"/u/{item}", "outside_range", detail)
 
 
-def _items(
-    data: Paired, spec: StatisticSpec, values: Scaled, threshold: Fraction, options: Options
-) -> ItemsRecord:
+def _items(data: Paired, spec: StatisticSpec, values: Scaled, threshold: Fraction) -> ItemsRecord:
     """Items better than the threshold, equal to it, and worse."""
     n = values.n
     if isinstance(data, Scores):
@@ -350,7 +326,4 @@ def _items(
         equal = int(np.count_nonzero(column == at.numerator)) if at.denominator == 1 else 0
     else:
         above, equal = int(values.total), 0
-    wins, losses = above, n - above - equal
-    if options.higher_is_better is False:
-        wins, losses = losses, wins
-    return ItemsRecord(n, n - equal, None, wins, equal, losses)
+    return ItemsRecord(n, n - equal, None, above, equal, n - above - equal)
