@@ -77,6 +77,8 @@ def place_of(pointer: str, files: Mapping[str, str] = MappingProxyType({})) -> s
     ('u[17]', 'u["q/3"]', 'line 3, field 2', '`alpha`')
     >>> place_of("/files/u/line/3/score", {"u": "new.csv"}), place_of("/files/gold"), place_of("/?alpha")
     ('new.csv, line 3, score', 'file gold', '`alpha`')
+    >>> place_of("/files/v/run2.csv/line/3", {"v": "runs"})
+    'runs, run2.csv, line 3'
     """
     if pointer.startswith("/?"):
         pointer = f"/options/{pointer[2:]}"
@@ -88,6 +90,8 @@ def place_of(pointer: str, files: Mapping[str, str] = MappingProxyType({})) -> s
     if first == "files" and rest:
         role = next((role for role in ("/".join(rest[:2]), rest[0]) if role in files), rest[0])
         words, rest = [files.get(role, f"file {role}")], rest[1 + role.count("/") :]
+        if rest[1:2] == ["line"]:  # one of several files
+            words.append(rest.pop(0))
         first = rest.pop(0) if rest else ""
     if first == "line" and rest:
         words.append(f"line {rest[0]}")

@@ -236,3 +236,123 @@ def test_scores_of_too_many_magnitudes_are_refused_with_runs(service: Any, tiny:
             ("/u", "number_too_large")
         ]
         assert service.post("/v1/tests/scores", {**data, "exchange": "items"}).status_code == 200
+
+
+# Runs in several files
+
+
+def files_of(runs: list[list[int]]) -> list[tuple[str, bytes]]:
+    """A file for each run of the items, whose lines are in another order in each."""
+    made = []
+    for at, run_ in enumerate(runs):
+        rows = [json.dumps({"id": f"q{item}", "score": score}) for item, score in enumerate(run_)]
+        made.append((f"run{at}.jsonl", "\n".join(rows[at:] + rows[:at]).encode()))
+    return made
+
+
+NEW = [1, 0, 0, 1, 0, 0, 1, 0]
+OLD = [[1, 0, 1, 1, 0, 1, 1, 0], [1, 1, 1, 1, 0, 1, 0, 0], [1, 0, 1, 1, 1, 1, 1, 0]]
+OF_NEW = files_of([NEW])[0]
+
+
+def form(*old: tuple[str, bytes], new: tuple[str, bytes] = OF_NEW) -> list[tuple[str, tuple[str, bytes]]]:
+    return [("u", ("new.jsonl", new[1])), *(("v", one) for one in old)]
+
+
+def test_files_of_a_baselines_runs_equal_the_json_gate(service: Any, tmp_path: Path) -> None:
+    request = {
+        "u": [[one] for one in NEW],
+        "v": [list(runs) for runs in zip(*OLD, strict=True)],
+        "exchange": "runs",
+    }
+    alone = service.post("/v1/gate", {"kind": "scores", "request": request}).json()
+    sent = service.post("/v1/gate", files=form(*files_of(OLD)), data={"exchange": "runs"}).json()
+    assert sent["metrics"][0]["decision"] == alone["metrics"][0]["decision"]
+    assert sent["metrics"][0]["test"]["exchange"] == "runs"
+    assert any("3 files were read as runs" in note for note in sent["metrics"][0]["test"]["reading"]["notes"])
+    test = service.post("/v1/tests/files", files=form(*files_of(OLD)), data={"exchange": "runs"}).json()
+    assert test["p_value"] == service.post("/v1/tests/scores", request).json()["p_value"]
+
+    for name, content in files_of(OLD):
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        (tmp_path / "runs" / name).write_bytes(content)
+    (tmp_path / "new.jsonl").write_bytes(OF_NEW[1])
+    pattern = str(tmp_path / "runs" / "*.jsonl")
+    done = run("gate", str(tmp_path / "new.jsonl"), "--baseline-runs", pattern, "-f", "json")
+    assert json.loads(done.output)["metrics"][0]["decision"] == alone["metrics"][0]["decision"]
+    gated = exactperm.gate(exactperm.files(u=tmp_path / "new.jsonl", v=pattern, exchange="runs"))
+    assert gated.metrics[0].decision.p_value == alone["metrics"][0]["decision"]["p_value"]
+
+
+def test_runs_of_both_systems_in_files_of_one_task(service: Any) -> None:
+    """As lm-evaluation-harness names them: a date is no part of a task."""
+    dates = [f"samples_gsm8k_2026-05-1{at}T13-25-31.291152.jsonl" for at in range(5)]
+    u = [(name, content) for name, (_, content) in zip(dates, files_of([NEW, OLD[0]]), strict=False)]
+    v = [(name, content) for name, (_, content) in zip(dates[2:], files_of(OLD), strict=True)]
+    parts = [*(("u", one) for one in u), *(("v", one) for one in v)]
+    read = service.post("/v1/tests/files", files=parts, data={"exchange": "runs"}).json()
+    request = {"u": [*zip(NEW, OLD[0], strict=True)], "v": [*zip(*OLD, strict=True)], "exchange": "runs"}
+    assert read["p_value"] == service.post("/v1/tests/scores", request).json()["p_value"]
+    for exchanged in ("items", "both"):
+        refused = service.post("/v1/tests/files", files=parts, data={"exchange": exchanged})
+        assert refused.json()["errors"][0]["code"] == (
+            "duplicate_task" if exchanged == "items" else "unequal_repeats"
+        )
+    alone = service.post("/v1/tests/files", files=parts[:3], data={"exchange": "runs"}).json()
+    assert alone["statistic"]["u"] == (sum(NEW) + sum(OLD[0])) / 16
+
+
+def test_items_that_a_run_lacks(service: Any) -> None:
+    short = files_of(OLD)
+    short[1] = ("run1.jsonl", short[1][1].replace(b'{"id": "q3", "score": 1}\n', b""))
+    refused = service.post("/v1/gate", files=form(*short), data={"exchange": "runs"})
+    assert refusal(refused) == ("/files/v/run1.jsonl", "unmatched_ids")
+    assert '"run1.jsonl" lacks ids of u: "q3"' in refused.json()["errors"][0]["detail"]
+    left = service.post(
+        "/v1/tests/files", files=form(*short), data={"exchange": "runs", "on_missing": "drop"}
+    ).json()
+    rest = [at for at in range(8) if at != 3]
+    request = {
+        "u": [NEW[at] for at in rest],
+        "v": [[one[at] for one in OLD] for at in rest],
+        "exchange": "runs",
+    }
+    assert left["p_value"] == service.post("/v1/tests/scores", request).json()["p_value"]
+    assert left["items"]["n"] == 7
+
+
+@pytest.mark.parametrize(
+    ("parts", "fields", "place", "code"),
+    [
+        (form(*files_of(OLD)), {"on_missing": "bounds"}, "/options/on_missing", "no_missing_bounds"),
+        (form(*files_of(OLD)), {}, "/files/u", "unmatched_tasks"),
+        (form(*files_of(OLD)), {"statistic": "sign"}, "/options/exchange", "exchange_needs_means"),
+        (form(files_of(OLD)[0], ("run9.jsonl", b'{"id": "q0", "score": "x"}')), {"on_missing": "drop"},
+         "/files/v/run9.jsonl/line/1/score", "not_a_number"),
+        (form(files_of(OLD)[0], ("run9.csv", b"id,score\nz,1\ny,0\n")), {"on_missing": "drop"}, "/files/v/run9.csv", "no_common_ids"),
+        (form(("a.csv", b"id,tp,incorrect\nq0,1,0\n"), ("b.csv", b"id,tp,incorrect\nq0,1,0\n"), new=("u", b"id,tp,incorrect\nq0,1,0\n")), {},
+         "/options/exchange", "exchange_needs_means"),
+    ],
+)  # fmt: skip
+def test_files_of_runs_are_refused(
+    service: Any, parts: Any, fields: dict[str, str], place: str, code: str
+) -> None:
+    exchange = {} if code == "unmatched_tasks" else {"exchange": "runs"}
+    answered = service.post("/v1/tests/files", files=parts, data={**exchange, **fields})
+    assert (place, code) in errors_of(answered)
+
+
+def test_one_file_is_not_several_runs(tmp_path: Path) -> None:
+    for name, content in (OF_NEW, *files_of(OLD)):
+        (tmp_path / name).write_bytes(content)
+    new, pattern = str(tmp_path / "run0.jsonl"), str(tmp_path / "run*.jsonl")
+    for more in (
+        new,
+        str(tmp_path / "run1*"),
+        f"{pattern} --exchange items",
+        f"{pattern} --against {new}",
+        f"{pattern} {new}",
+    ):
+        done = run("gate", new, "--baseline-runs", *more.split())
+        assert done.exit_code == 2
+        assert "--baseline-runs" in done.stderr

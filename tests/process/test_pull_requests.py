@@ -236,7 +236,7 @@ def test_incomparable_systems_exit_2_with_the_reason_in_summary_and_comment(
     other = act(BETTER, WORSE[1:])
     assert (other.status, other.outputs["verdict"], other.outputs["p-value"]) == (2, "error", "")
     assert "NOT COMPARED" in other.summary
-    assert 'new.jsonl: Without a counterpart: "8".' in other.summary
+    assert 'new.jsonl: Without a counterpart in v: "8".' in other.summary
     assert comments.kept[0]["body"].endswith(other.summary)
 
 
@@ -433,6 +433,6 @@ def test_the_gitlab_job_reports_incomparable_systems_and_exits_2(
     assert "no GATE_TOKEN, no note" in done.stdout
     error = ET.parse(tmp_path / "project" / "gate.xml").getroot().find(".//error")
     assert error is not None
-    assert 'new.jsonl: Without a counterpart: "8".' in (error.text or "")
+    assert 'new.jsonl: Without a counterpart in v: "8".' in (error.text or "")
     fork = gitlab(BETTER, WORSE[1:], CI_MERGE_REQUEST_SOURCE_PROJECT_ID="6")
     assert (fork.returncode, comments.asked, "note" in fork.stdout) == (2, [], False)

@@ -47,7 +47,7 @@ EXCEPTIONS = {
         **dict.fromkeys(("host", "port", "workers"), "settings of the service"),
         **dict.fromkeys(("output", "quiet", "outcome", "spelling"), PLACE),
         **dict.fromkeys(("root", "with_parent"), "of `exactperm mcp` and `exactperm worker`"),
-        "runs": "files of one system, which have a role in forms: `v` of the design",
+        **dict.fromkeys(("runs", "baseline_runs"), "files of one system, which have a role in forms: `v`"),
         "option": CONTAINER,
         "input_format": "--format is that of the answer, and both stand on one line",
         "pair": "a pair of `compare`, without the brackets of JSON",

@@ -71,6 +71,8 @@ def form_of(given: Mapping[str, Any]) -> Form:
     if given.get("metrics"):
         fields["metrics"] = metrics_of(given["metrics"])
     fields = with_options(given["option"], fields, ROLES)
+    if given.get("baseline_runs"):
+        fields = _of_baseline_runs(files, fields)
     if set(files) == {"file"}:
         file = files["file"]
         if isinstance(file, Several):
@@ -83,7 +85,13 @@ def form_of(given: Mapping[str, Any]) -> Form:
 
 def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
     """The files by role."""
-    named, against = list(given["paths"]), given.get("against", ())
+    named, against, runs = list(given["paths"]), given.get("against", ()), given.get("baseline_runs")
+    if runs:
+        if against or len(named) != 1:
+            raise click.UsageError(
+                "With --baseline-runs, give one file, the candidate's, and no --against. Quote a pattern: --baseline-runs 'runs/*.jsonl'."
+            )
+        named.append(runs)
     if against and len(named) != 1:
         raise click.UsageError(
             "With --against, give one file: the candidate's. Every baseline is an --against."
@@ -102,6 +110,18 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
     if against:
         paths = {"u": named[0], **{f"{AGAINST}{index}": path for index, path in enumerate(against)}}
     return paths | beside(given)
+
+
+def _of_baseline_runs(files: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a gate against several runs of its baseline, which are exchanged; raises UsageError."""
+    if isinstance(files["u"], Several) or not isinstance(files["v"], Several) or len(files["v"].files) < 2:
+        raise click.UsageError(
+            "--baseline-runs compares one candidate's file with at least two files, each a run of the baseline. A file with several runs "
+            "of its items is the second of FILES: --exchange runs."
+        )
+    if fields.get("exchange", "runs") != "runs":
+        raise click.UsageError("--baseline-runs exchanges runs: leave --exchange out.")
+    return {**fields, "exchange": "runs"}
 
 
 def beside(given: Mapping[str, Any]) -> dict[str, str]:

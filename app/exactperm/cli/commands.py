@@ -43,6 +43,7 @@ Examples:
   exactperm gate new.conllu old.conllu --gold gold.conllu --metrics upos,las -o gate.xml
   exactperm gate new.jsonl old.jsonl -f markdown >> "$GITHUB_STEP_SUMMARY"
   exactperm gate new.jsonl --against main.jsonl --against v1.2.jsonl
+  exactperm gate new.jsonl --baseline-runs 'runs/*.jsonl'         a baseline that was run several times
 
 The first file is the candidate and the second the baseline; or each --against is one. In a file with two systems their names decide (candidate, new;
 baseline, old, main), or --system-u and --system-v. A comparison that could not be made is never a pass.

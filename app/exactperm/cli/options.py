@@ -416,6 +416,11 @@ OF_THE_GATE = (
         multiple=True,
         help="A baseline; repeat it for several. FILES is then only the candidate's file.",
     ),
+    _gate(
+        "--baseline-runs",
+        metavar="FILES",
+        help="Runs of one baseline, a file for each: a folder, or a quoted pattern such as 'runs/*.jsonl'. They are exchanged with the candidate's.",
+    ),
     direction("Gate"),
     _gate(
         "--metrics",

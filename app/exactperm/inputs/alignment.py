@@ -364,7 +364,8 @@ def _refuse_missing(columns: Items) -> None:
         if at:
             ids = some([columns.ids[index] for index in at])
             lacks = f"{_called(name)} lacks {len(at):,} of {len(columns.ids):,} items: {ids}."
-            detail = lacks if of_board else f"Without a counterpart: {ids}."
+            without = [_called(other) for other, own in has.items() if (mask & ~own).any()]
+            detail = lacks if of_board else f"Without a counterpart in {' and '.join(without)}: {ids}."
             choices = MENDED if of_board else DROP
             flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else choices))
             counts.append(f"{len(at):,} of {columns.size(name):,} ids in {_called(name)}")

@@ -27,7 +27,7 @@ from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
 from ..inputs.formats.roles import ROLES, roles_of
-from ..inputs.formats.tasks import stem
+from ..inputs.formats.tasks import is_in, named, stem
 from ..inputs.quoting import quoted
 from ..inputs.reader import Reading, UploadedFile
 from ..statistics.catalogue import DEFAULT_EXPRESSION
@@ -200,7 +200,7 @@ def _parse_tests(
             test = _with_common_options(gate, parse_request(metric.kind, request, in_request, job), prefix)
             metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, name))
         except InvalidTest as error:
-            errors.append(_named(error, name, where))
+            errors.append(named(error, name, where))
     _raise_all(errors)
     return metrics
 
@@ -274,7 +274,7 @@ def _requests_of(
                 request = tests[0][1].model_copy(update={"v": own.v}) if tests else own
             tests.append((name, request, chained(beside_statistic(given), at), places[name]))
         except InvalidTest as error:
-            errors.append(_named(error, name, places[name]))
+            errors.append(named(error, name, places[name]))
     _raise_all(errors)
     if "v" in tests[0][1].names.model_fields_set:
         detail = "against names the baselines: leave names.v out."
@@ -291,12 +291,7 @@ def _column_model(kind: TestKind) -> type[Wire]:
 
 def _moved(part: str, to: str, others: PointerMap = str) -> PointerMap:
     """The map that moves a part of the request, for a baseline that stands as V in its test."""
-    return lambda pointer: to + pointer.removeprefix(part) if _is_in(part, pointer) else others(pointer)
-
-
-def _is_in(outer: str, pointer: str) -> bool:
-    """Whether a pointer is one to `outer`, or below it."""
-    return f"{pointer}/".startswith(f"{outer}/")
+    return lambda pointer: to + pointer.removeprefix(part) if is_in(part, pointer) else others(pointer)
 
 
 # Several baselines
@@ -312,22 +307,6 @@ def _raise_all(errors: Sequence[InvalidTest]) -> None:
         have = "baseline has" if len(others) == 1 else "baselines have"
         more = f" {len(others)} more {have} errors." if others else ""
         raise InvalidTest(f"{first}{more}", flaws=tuple(flaws))
-
-
-def _named(error: InvalidTest, name: str | None, where: str) -> InvalidTest:
-    """The refusal with the name of its baseline; missing ids are the baseline's flaw, not the candidate's."""
-    flaws = []
-    for flaw in () if name is None else error.flaws:
-        if _is_in(where, flaw.pointer):
-            flaws.append(replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})"))
-        elif flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
-            _, _, ids = flaw.detail.partition("Without a counterpart:")
-            flaws.append(replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of u:{ids}"))
-        else:
-            flaws.append(flaw)
-    if name is None or tuple(flaws) == error.flaws:
-        return error
-    return InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=tuple(flaws))
 
 
 # The file of a baseline, and the pointer to it; None if the form has its systems in other roles.
@@ -520,7 +499,7 @@ def _tests_of_files(
                 raise InvalidTest.at(places(finding.pointer), finding.code, finding.detail, finding.choices)
             tests.append(test)
         except InvalidTest as error:
-            errors.append(_named(error, None if file is None else stem(file.name), where))
+            errors.append(named(error, None if file is None else stem(file.name), where))
     _raise_all(errors)
     for test, (_, where) in zip(tests, baselines, strict=True):
         if _read_as(test) != _read_as(tests[0]):

@@ -145,8 +145,12 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
         )
         raise InvalidTest.at(f"/files/{role}", "several_files", detail)
 
-    drops = "on_missing" in FORMATS[name].uses
-    return tasks.read(files, options, lambda own, chosen: read(own, format_, chosen), drops=drops)
+    def read_single(own: Mapping[str, UploadedFile], chosen: ReaderOptions) -> Reading:
+        return read(own, format_, chosen)
+
+    if tasks.are_runs(files, options):
+        return tasks.read_runs(files, options, read_single)
+    return tasks.read(files, options, read_single, drops="on_missing" in FORMATS[name].uses)
 
 
 def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:

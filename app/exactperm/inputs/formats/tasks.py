@@ -18,9 +18,21 @@ from numpy.typing import NDArray
 
 from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, mapped, marked, pointer_token
-from ...statistics.columns import joined, slices_of
+from ...statistics.columns import joined, slices_of, taken, taken_items
 from ...statistics.effects import joined_weights
-from ...statistics.paired import Correction, Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
+from ...statistics.paired import (
+    Correction,
+    Counts,
+    Gaps,
+    Paired,
+    Pairing,
+    Predictions,
+    Repeated,
+    Scores,
+    Segments,
+    lengths_of,
+    samples_in,
+)  # fmt: skip
 from ..alignment import BOUNDS
 from ..quoting import quoted, some
 from ..reader import ReaderOptions, Reading, UploadedFile
@@ -170,7 +182,7 @@ def each_task(
     for task in sorted(common):
         of_task = {token: tasks[task] for token, tasks in by_name.items()}
         readings[task] = mapped(in_task(task, divided), read_single, task, of_task)
-        _require_alike(task, readings, next(iter(divided)))
+        _require_alike(task, readings, next(iter(divided)), "tasks")
     lacking = sorted(every - common)
     left = f"{len(lacking):,} tasks that not all systems have were left out (on_missing: {drop}): {some(lacking)}."
     return readings, [left] if lacking else []
@@ -197,6 +209,118 @@ def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
         return "/".join(("", "files", tokens[2], pointer_token(task), *tokens[3:]))
 
     return pointer_map
+
+
+# Runs: several files of one system with the same items
+
+
+def are_runs(files: Files, options: ReaderOptions) -> bool:
+    """Whether files are runs of the same items: runs are exchanged, and only one system has several files, or all are of one task."""
+    several = [files[role].parts for role in SYSTEMS if role in files and files[role].parts]
+    if options.exchange == "items" or not several or not set(SYSTEMS) <= set(files):
+        return False
+    tasks = {_parts(part.path)[-1] for parts in several for part in parts}
+    return len(several) == 1 or (
+        len(tasks) == 1 and any(tasks_of([part.path for part in parts]) is None for parts in several)
+    )
+
+
+def is_in(outer: str, pointer: str) -> bool:
+    """Whether a pointer is one to `outer`, or below it."""
+    return f"{pointer}/".startswith(f"{outer}/")
+
+
+def named(error: InvalidTest, name: str | None, where: str, role: str = "v") -> InvalidTest:
+    """The refusal with the name of the file or baseline at `where`, one of several; missing ids are its flaw, not that of the other system."""
+    other = "u" if role == "v" else "v"
+    flaws = []
+    for flaw in () if name is None else error.flaws:
+        inside, own = is_in(where, flaw.pointer), flaw
+        if inside or flaw.code == "no_common_ids":
+            own = replace(
+                flaw,
+                pointer=flaw.pointer if inside else where,
+                detail=f"{flaw.detail} ({role} is {quoted(name)})",
+            )
+        elif flaw.code == "unmatched_ids" and flaw.pointer.endswith((f"/request/{other}", f"/files/{other}")):
+            _, _, ids = flaw.detail.partition(f"Without a counterpart in {role}:")
+            own = replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of {other}:{ids}")
+        flaws.append(own)
+    if name is None or tuple(flaws) == error.flaws:
+        return error
+    return InvalidTest(f"{error.detail} ({role} is {quoted(name)})", flaws=tuple(flaws))
+
+
+def read_runs(files: Files, options: ReaderOptions, read_single: ReadFiles) -> Reading:
+    """Read each file with one of the other system, and join the runs of each item. Raises InvalidTest at `/files/<role>/<file>/…`."""
+    if options.on_missing == BOUNDS:
+        detail = (
+            "Missing outcomes have no bounds where runs are exchanged: set `on_missing=drop`, or add them."
+        )
+        raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
+    files = {role: replace(file, memo={}) for role, file in files.items()}
+    u, v = (files[role].parts or (files[role],) for role in SYSTEMS)
+    pairs = [*((0, at) for at in range(len(v))), *((at, 0) for at in range(1, len(u)))]
+    readings: dict[str, Reading] = {}
+    for of_u, of_v in pairs:
+        role, part = ("v", v[of_v]) if len(v) > 1 and not of_u else ("u", u[of_u])
+        try:
+            read = mapped(
+                in_task(part.name, {role}), read_single, {**files, "u": u[of_u], "v": v[of_v]}, options
+            )
+        except InvalidTest as error:
+            raise named(error, part.name, f"/files/{role}/{pointer_token(part.name)}", role) from None
+        if not isinstance(read.data, Scores):
+            detail = "Several files are runs of the same items only for scores: leave exchange out, or give one file of each system."
+            raise InvalidTest.at("/options/exchange", "exchange_needs_means", detail)
+        name = f"{part.name} ({len(readings) + 1})" if part.name in readings else part.name
+        readings[name] = read
+        _require_alike(name, readings, role, "files")
+    first, every = next(iter(readings.values())), list(readings.values())
+    names = {each.names for each in every}
+    facts: list[Note] = [note for note in first.facts if isinstance(note, Read) and not files[note.who].parts]
+    facts += [
+        Remark(role, f"{len(parts):,} files were read as runs of the same items: {some([part.name for part in parts])}.")
+        for role, parts in (("u", u), ("v", v)) if len(parts) > 1
+    ]  # fmt: skip
+    return replace(
+        first, data=_joined_runs([each.data for each in every], len(v)), names=names.pop() if len(names) == 1 else None,
+        facts=(*facts, *of_tasks({name: each.facts for name, each in readings.items()}, MOST_NOTES)),
+        findings=tuple(dict.fromkeys(finding for each in every for finding in each.findings)),
+    )  # fmt: skip
+
+
+def _joined_runs(every: Sequence[Any], of_v: int) -> Any:
+    """The runs of the items that all files have: V's from the first `of_v` data, U's from the first and from all others."""
+    ids = [range(len(data.u)) if data.pairing.ids is None else data.pairing.ids for data in every]
+    common = set(ids[0]).intersection(*ids)
+    kept = [key for key in ids[0] if key in common]
+    if not kept:
+        raise InvalidTest.at(
+            "/files/v", "no_common_ids", "No item is in all of the files: there is nothing to compare."
+        )
+    alike = []
+    for keys, data in zip(ids, every, strict=True):
+        at = dict(zip(keys, range(len(keys)), strict=True))
+        rows = np.array([at[key] for key in kept], dtype=np.int64)
+        alike.append(data if list(keys) == kept else taken_items(data, rows))
+    first, lost = alike[0], len(ids[0]) - len(kept)
+    pairing = replace(
+        first.pairing, matched=len(kept), only_u=every[0].pairing.only_u + lost, only_v=every[0].pairing.only_v + lost,
+        largest=max(data.pairing.largest or len(data.u) for data in every),
+    )  # fmt: skip
+    sides = {"u": [first, *alike[of_v:]], "v": alike[:of_v]}
+    columns: dict[str, Any] = {
+        role: _runs_by_item([getattr(data, role) for data in side], role) for role, side in sides.items()
+    }
+    return replace(first, pairing=pairing, **columns)
+
+
+def _runs_by_item(columns: Sequence[Any], role: str) -> Any:
+    """The runs of each item in the order of the columns."""
+    n, k = len(columns[0]), len(columns)
+    runs = taken(joined(columns, _not_exact(role)), np.arange(k * n).reshape(k, n).T.ravel())
+    return columns[0] if k == 1 else Repeated(samples_in(runs), lengths_of(runs).reshape(n, k).sum(axis=1))
 
 
 def joined_readings(
@@ -238,19 +362,19 @@ def _holds(reading: Reading) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _require_alike(task: str, readings: Mapping[str, Reading], token: str) -> None:
-    """Refuse a task that differs in kind from the first one; raises InvalidTest at the file of this name."""
+def _require_alike(task: str, readings: Mapping[str, Reading], token: str, called: str) -> None:
+    """Refuse a task or file that differs in kind from the first one; raises InvalidTest at the file of this name."""
     other = next(iter(readings))
     mine, theirs = _holds(readings[task]), _holds(readings[other])
     if mine == theirs:
         return
     what, here, there = next(row for row in zip(WHAT, mine, theirs, strict=True) if row[1] != row[2])
     option = {"kind": "format"}.get(what, what)
-    detail = f"The tasks {quoted(other)} and {quoted(task)} differ in their {what}"
+    detail = f"The {called} {quoted(other)} and {quoted(task)} differ in their {what}"
     if isinstance(here, str) and isinstance(there, str):
         detail += f", {quoted(there)} and {quoted(here)}"
     way = f"choose it for all ({option}), or " if option in OPTIONS else ""
-    detail += f": {way}compare tasks of each kind separately."
+    detail += f": {way}compare {called} of each kind separately."
     raise InvalidTest.at(f"/files/{token}/{pointer_token(task)}", "tasks_differ", detail)
 
 
@@ -313,9 +437,12 @@ def _correction(parts: Sequence[Any]) -> Correction | None:
 
 
 def _column(parts: Sequence[Any], name: str) -> Any:
-    detail = "Some tasks have decimals and others integers beyond 2^53: a column of both would not be exact."
-    refusal = InvalidTest.at(f"/files/{name}", "inexact_integer", detail)
-    return joined([getattr(part, name) for part in parts], refusal)
+    return joined([getattr(part, name) for part in parts], _not_exact(name))
+
+
+def _not_exact(name: str) -> InvalidTest:
+    detail = "Some files have decimals and others integers beyond 2^53: a column of both would not be exact."
+    return InvalidTest.at(f"/files/{name}", "inexact_integer", detail)
 
 
 def _pairing(tasks: Mapping[str, Paired], swap: str | None, *, by_task: bool) -> Pairing:
