@@ -321,7 +321,7 @@ def texts_of(
     """The boxes of all texts relative to the paper, shape (T, 2, 2), with the texts."""
     record = with_costs(record) if picture == "frontier" else record
     shown = next(named_boards(record))
-    scene = BoardScene(record, shown, BOARD_PALETTES[theme], "p", printable if in_our_font else str)
+    scene = BoardScene(BOARD_PALETTES[theme], "p", printable if in_our_font else str, record, shown)
     drawn = BOARD_PICTURES[picture](scene)
     root = ET.fromstring(drawn.canvas.svg(drawn.title, drawn.description))
     paper = [float(number) for number in root.get("viewBox", "").split()[2:]]

@@ -15,7 +15,6 @@ from ...presentation.numbers import counted
 from .board import MOST_NAME, BoardScene, aligned, refusal, sentence_of
 from .canvas import (
     LEAST_WIDTH,
-    LINE,
     MARGIN,
     SMALL,
     Axis,
@@ -23,7 +22,6 @@ from .canvas import (
     Drawing,
     head_height,
     names_fitted,
-    note_lines,
     score_axis,
     widest,
     width,
@@ -69,7 +67,6 @@ def bars(scene: BoardScene) -> Drawing:
         )
     if groups.letters is None:
         raise refusal("There are too many groups for bars: choose the leaderboard or the heatmap.")
-    palette = scene.palette
     scores = aligned([system.score for system in systems])
     numbers = widest(scores, SIZE)
     names = names_fitted([system.name for system in systems], SIZE, MOST_NAME - numbers)
@@ -89,9 +86,7 @@ def bars(scene: BoardScene) -> Drawing:
     levels = max((bar.level for bar in packed), default=-1) + 1
     labels = top + 0.16 + LEVEL * levels + 0.1
     bottom = labels + ROW * half
-    height = bottom + 0.14 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.name, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
+    canvas = scene.canvas(title, wide, bottom + 0.14, notes)
     _axis(canvas, scene, axis, top)
     for side, places in enumerate((left_side, right_side)):
         for row, place in enumerate(places):
@@ -99,8 +94,7 @@ def bars(scene: BoardScene) -> Drawing:
             _leader(canvas, scene, axis, label, side, (top, labels + ROW * (row + 0.5)))
     for bar in packed:
         _draw(canvas, scene, axis, bar, top + 0.16 + LEVEL * (bar.level + 0.5))
-    canvas.notes(bottom + 0.2, notes, color=palette.soft)
-    return Drawing(canvas, title, _description(scene, title))
+    return scene.drawn(canvas, title, bottom + 0.2, notes, _sentences(scene))
 
 
 def _packed(scene: BoardScene, axis: Axis) -> list[_Bar]:
@@ -188,11 +182,11 @@ def _notes(scene: BoardScene) -> list[str]:
     return [said]
 
 
-def _description(scene: BoardScene, title: str) -> str:
+def _sentences(scene: BoardScene) -> str:
     groups = scene.board.groups
     assert groups is not None
     said = " ".join(
         f"{letter}: {', '.join(map(short, names))}." for letter, names in (groups.letters or {}).items()
     )
     rows = " ".join(f"{sentence_of(system)}." for system in scene.systems)
-    return f"{title}. {scene.subtitle}. {' '.join(_notes(scene))} Groups: {said} Systems: {rows}"
+    return f"{' '.join(_notes(scene))} Groups: {said} Systems: {rows}"

@@ -17,7 +17,7 @@ from ...presentation.escaping import short, single_line
 from ...presentation.numbers import LEVELS, counted, exactly, number, stands
 from ...presentation.words import ranks
 from ..board_words import NamedBoard, adjustment, kinds_in_words, what_was_measured, which_is_better
-from .canvas import BoardPalette
+from .canvas import LINE, MARGIN, BoardPalette, Canvas, Drawing, note_lines
 
 MINUS = "\N{MINUS SIGN}"
 SIGNIFICANT, MOST_DECIMALS = 3, 9
@@ -74,14 +74,39 @@ MOST_NAME = 2.9  # inches: longer names are cut in the middle
 
 
 @dataclass(frozen=True, slots=True)
-class BoardScene:
-    """A board to draw, and how: its colours, its `name`, and `printable`, which replaces what the font cannot draw."""
+class Scene:
+    """How a picture is drawn: its colours, its `name`, and `printable`, which replaces what the font cannot draw."""
+
+    palette: BoardPalette
+    name: str
+    printable: Callable[[str], str]
+
+    @property
+    def subtitle(self) -> str:
+        """The line below the title."""
+        raise NotImplementedError
+
+    def canvas(self, title: str, wide: float, below: float, notes: Sequence[str]) -> Canvas:
+        """A canvas with the title, `wide` inches, and with room for the notes from `below` on."""
+        height = below + LINE * len(note_lines(notes, wide)) + MARGIN
+        canvas = Canvas(wide, height, self.palette.paper, self.name, self.printable)
+        canvas.title(title, self.subtitle, ink=self.palette.ink, soft=self.palette.soft)
+        return canvas
+
+    def drawn(
+        self, canvas: Canvas, title: str, below: float, notes: Sequence[str], sentences: str
+    ) -> Drawing:
+        """The picture with its notes from `below` on, and its `sentences` for those who cannot see it."""
+        canvas.notes(below, notes, color=self.palette.soft)
+        return Drawing(canvas, title, f"{title}. {self.subtitle}. {sentences}")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardScene(Scene):
+    """A board to draw, and how."""
 
     record: CompareRecord
     named: NamedBoard
-    palette: BoardPalette
-    name: str
-    printable: Callable[[str], str] = str
 
     @property
     def board(self) -> BoardRecord:

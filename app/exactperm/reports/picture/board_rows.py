@@ -1,4 +1,4 @@
-"""Pictures with a row for each system: the leaderboard, and the forest plot of differences.
+"""Pictures with a row for each system or slice: the leaderboard, the forest plot of differences, and the slices of a test.
 
 The leaderboard has scores as dots, rank ranges as bars, letters, and a line where all above differ from all below. The forest
 has the differences to the baseline, or to the best system, with their confidence intervals.
@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from ...answers.board import PairRecord, Relation, SystemRecord
-from ...answers.test import ConfidenceInterval
+from ...answers.test import ConfidenceInterval, SliceRecord, SlicesRecord
 from ...presentation.escaping import short
-from ...presentation.numbers import counted, number, percent
+from ...presentation.numbers import counted, number, p_number, percent
 from ...presentation.words import p_adjusted
 from ..board_words import RELATIONS, against, confidence, toward
-from .board import MINUS, MOST_NAME, BoardScene, aligned, refusal, sentence_of, short_p
+from .board import FEW, MINUS, MOST_NAME, BoardScene, Scene, aligned, refusal, sentence_of, short_p
 from .canvas import (
     LEAST_WIDTH,
-    LINE,
     MARGIN,
     SMALL,
     Axis,
@@ -28,7 +27,6 @@ from .canvas import (
     Point,
     head_height,
     names_fitted,
-    note_lines,
     score_axis,
     widest,
     width,
@@ -67,17 +65,14 @@ def leaderboard(scene: BoardScene) -> Drawing:
     top = head_height(title, scene.subtitle, columns.width) + 0.12
     rows = top + HEAD + (AXIS if _is_long(scene.systems) else 0.0)
     bottom = rows + scene.row * len(scene.systems)
-    height = bottom + AXIS + 0.1 + 0.165 * len(note_lines(notes, columns.width)) + MARGIN
-    palette = scene.palette
-    canvas = Canvas(columns.width, height, palette.paper, scene.name, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
+    canvas = scene.canvas(title, columns.width, bottom + AXIS + 0.1, notes)
     _heads(canvas, scene, columns, top + HEAD / 2)
     _axes(canvas, scene, columns, rows, bottom)
     for place, system in enumerate(scene.systems):
         _row(canvas, scene, columns, place, system, rows + scene.row * (place + 0.5))
     _cluster_lines(canvas, scene, rows)
-    canvas.notes(bottom + AXIS + 0.18, notes, color=palette.soft)
-    return Drawing(canvas, title, _description(scene, title))
+    sentences = " ".join(f"{sentence_of(system)}." for system in scene.systems)
+    return scene.drawn(canvas, title, bottom + AXIS + 0.18, notes, f"{notes[0]} Best first: {sentences}")
 
 
 def _columns(scene: BoardScene) -> _Columns:
@@ -166,7 +161,7 @@ def _is_long(rows: Sequence[object]) -> bool:
 
 def _numbered(
     canvas: Canvas,
-    scene: BoardScene,
+    scene: Scene,
     axis: tuple[Sequence[tuple[float, str]], float, float],
     ends: Sequence[float],
 ) -> None:
@@ -287,11 +282,6 @@ def _notes(scene: BoardScene) -> list[str]:
     return [" ".join(said)]
 
 
-def _description(scene: BoardScene, title: str) -> str:
-    rows = " ".join(f"{sentence_of(system)}." for system in scene.systems)
-    return f"{title}. {scene.subtitle}. {' '.join(_notes(scene))} Best first: {rows}"
-
-
 PANEL = 3.1
 SIGNS: dict[Relation, str] = {"better": "+", "worse": MINUS, "tied": "", "undecided": "?", "untestable": ""}
 
@@ -310,12 +300,11 @@ class _Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class _ForestLayout:
-    """Places in inches: the axis, the ends of the columns of numbers and words, and the ends of the rows."""
+class _RowLayout:
+    """Places in inches: the axis, the end of the column of p-values, and the ends of the rows."""
 
     axis: Axis
     p: float
-    relation: float
     width: float
     top: float
     first: float
@@ -331,33 +320,35 @@ def forest(scene: BoardScene) -> Drawing:
             "all, or choose another picture."
         )
     title = f"Differences{f' to {short(to)}' if to else ''} in {scene.measured}"
-    notes, palette = _forest_notes(rows), scene.palette
-    layout = _forest_layout(scene, rows, title)
-    height = layout.bottom + AXIS + 0.1 + LINE * len(note_lines(notes, layout.width)) + MARGIN
-    canvas = Canvas(layout.width, height, palette.paper, scene.name, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
-    _forest_frame(canvas, scene, layout, [layout.bottom, layout.first] if _is_long(rows) else [layout.bottom])
+    notes, palette, size = _forest_notes(rows), scene.palette, scene.size
+    beside = COLUMN + widest(map(_words, rows), size)
+    columns = [row.label for row in rows], [row.short for row in rows]
+    layout = _row_layout(scene, title, ("system", *columns), _values(rows), size, scene.row, beside)
+    canvas = _row_canvas(scene, title, "system", layout, notes, is_long=_is_long(rows))
     for place, row in enumerate(rows):
         y = layout.first + scene.row * (place + 0.5)
         said = _sentence(row, to)
-        canvas.text(MARGIN, y, row.label, color=palette.ink, size=scene.size, say=said)
+        canvas.text(MARGIN, y, row.label, color=palette.ink, size=size, say=said)
         _draw_difference(canvas, scene, layout.axis, row, y, said)
-        canvas.text(layout.p, y, row.short, color=palette.ink, size=scene.size, across="right")
-        canvas.text(layout.relation, y, _words(row), color=palette.soft, size=scene.size)
-    canvas.notes(layout.bottom + AXIS + 0.18, notes, color=palette.soft)
+        canvas.text(layout.p, y, row.short, color=palette.ink, size=size, across="right")
+        canvas.text(layout.p + COLUMN, y, _words(row), color=palette.soft, size=size)
     every = " ".join(f"{_sentence(row, to)}." for row in rows)
-    return Drawing(canvas, title, f"{title}. {scene.subtitle}. {' '.join(notes)} {every}")
+    return scene.drawn(canvas, title, layout.bottom + AXIS + 0.18, notes, f"{notes[0]} {every}")
 
 
-def _forest_layout(scene: BoardScene, rows: Sequence[_Difference], title: str) -> _ForestLayout:
-    size = scene.size
-    left = MARGIN + max(widest([row.label for row in rows], size), width("system", SMALL)) + COLUMN + EDGE / 2
-    axis = score_axis(_values(rows), left, left + PANEL, SMALL)
-    p = axis.right + EDGE + max(widest([row.short for row in rows], size), width("adjusted p", SMALL))
-    wide = max(p + COLUMN + widest(map(_words, rows), size) + MARGIN, LEAST_WIDTH)
+def _row_layout(
+    scene: Scene, title: str, columns: tuple[str, Sequence[str], Sequence[str]], values: Sequence[float], size: float, row: float,
+    beside: float = 0.0,
+) -> _RowLayout:  # fmt: skip
+    """The layout of rows of a name, a difference and a p-value: the head of the names, these, and the p-values; `beside` is to the right."""
+    head, labels, p_values = columns
+    left = MARGIN + max(widest(labels, size), width(head, SMALL)) + COLUMN + EDGE / 2
+    axis = score_axis(values, left, left + PANEL, SMALL)
+    p = axis.right + EDGE + max(widest(p_values, size), width("adjusted p", SMALL))
+    wide = max(p + beside + MARGIN, LEAST_WIDTH)
     top = head_height(title, scene.subtitle, wide) + 0.12
-    first = top + HEAD + (AXIS if _is_long(rows) else 0.0)
-    return _ForestLayout(axis, p, p + COLUMN, wide, top, first, first + scene.row * len(rows))
+    first = top + HEAD + (AXIS if beside and _is_long(labels) else 0.0)
+    return _RowLayout(axis, p, wide, top, first, first + row * len(labels))
 
 
 def _words(row: _Difference) -> str:
@@ -411,10 +402,14 @@ def _values(rows: Sequence[_Difference]) -> list[float]:
     return [0.0, *(row.difference for row in rows), *ends]
 
 
-def _forest_frame(canvas: Canvas, scene: BoardScene, layout: _ForestLayout, ends: Sequence[float]) -> None:
+def _row_canvas(
+    scene: Scene, title: str, head: str, layout: _RowLayout, notes: Sequence[str], *, is_long: bool = False
+) -> Canvas:
+    """A canvas with the heads of the columns, and the axis."""
     palette, axis = scene.palette, layout.axis
+    canvas = scene.canvas(title, layout.width, layout.bottom + AXIS + 0.1, notes)
     y = layout.top + HEAD / 2
-    canvas.text(MARGIN, y, "system", color=palette.soft, size=SMALL)
+    canvas.text(MARGIN, y, head, color=palette.soft, size=SMALL)
     middle = (axis.left + axis.right) / 2
     canvas.text(middle, y, f"difference{axis.units}", color=palette.soft, size=SMALL, across="center")
     canvas.text(layout.p, y, "adjusted p", color=palette.soft, size=SMALL, across="right")
@@ -422,7 +417,9 @@ def _forest_frame(canvas: Canvas, scene: BoardScene, layout: _ForestLayout, ends
     canvas.lines([((x, first), (x, bottom)) for x, _ in axis.ticks], color=palette.faint, linewidth=0.7)
     zero = axis.at(0.0)
     canvas.line([(zero, first), (zero, bottom)], color=palette.ink, linewidth=0.9, say="No difference")
+    ends = [bottom, first] if is_long else [bottom]
     _numbered(canvas, scene, (axis.ticks, axis.left, axis.right), ends)
+    return canvas
 
 
 def _draw_difference(
@@ -472,3 +469,51 @@ def _forest_notes(rows: Sequence[_Difference]) -> list[str]:
             "There are no confidence intervals: none was requested (confidence_level), or none could be computed."
         )
     return [" ".join(said)]
+
+
+# Slices: a row for each, with its difference and its adjusted p-value, the smallest p-value first
+
+
+SLICE_ROW, SLICE_SIZE = 0.235, 9.0
+_SLICE_NOTES = ("Filled dots: significant after the adjustment over all slices.",)
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesScene(Scene):
+    """Slices to draw, and how."""
+
+    slices: SlicesRecord
+    alpha: float
+
+    @property
+    def subtitle(self) -> str:
+        """The p-value of all slices, and its method."""
+        return f"smallest p-value {p_number(self.slices.p_value, self.alpha)}, {self.slices.method}"
+
+
+def slices_panel(scene: SlicesScene) -> Drawing:
+    """The first FEW slices; a table has all of them."""
+    every, palette, size = scene.slices.items, scene.palette, SLICE_SIZE
+    rows, title = every[:FEW], f"Differences in {counted(len(every), 'slice')}"
+    names = names_fitted([row.slice for row in rows], size, MOST_NAME)
+    p_values = [p_number(row.p_adjusted, scene.alpha, digits=3) for row in rows]
+    values = [0.0, *(row.difference for row in rows)]
+    layout = _row_layout(scene, title, ("slice", names, p_values), values, size, SLICE_ROW)
+    canvas = _row_canvas(scene, title, "slice", layout, _SLICE_NOTES)
+    zero, sentences = layout.axis.at(0.0), [_slice_sentence(row, scene.alpha) for row in rows]
+    for place, (row, name, p, said) in enumerate(zip(rows, names, p_values, sentences, strict=True)):
+        x, y = layout.axis.at(row.difference), layout.first + SLICE_ROW * (place + 0.5)
+        canvas.text(MARGIN, y, name, color=palette.ink, size=size, say=said)
+        canvas.line([(zero, y), (x, y)], color=palette.dot, linewidth=1.6, say=said)
+        canvas.dot(x, y, color=palette.dot, fill=palette.dot if row.significant else palette.paper, say=said)
+        canvas.text(layout.p, y, p, color=palette.ink, size=size, across="right")
+    words = " ".join([*_SLICE_NOTES, *(f"{said}." for said in sentences)])
+    return scene.drawn(canvas, title, layout.bottom + AXIS + 0.18, _SLICE_NOTES, words)
+
+
+def _slice_sentence(row: SliceRecord, alpha: float) -> str:
+    decided = "significant" if row.significant else "not significant"
+    return (
+        f"{short(row.slice)}: {counted(row.n, 'item')}, difference {number(row.difference)}, "
+        f"adjusted p {p_number(row.p_adjusted, alpha)}, {decided}"
+    )

@@ -9,15 +9,12 @@ from ..board_words import confidence
 from .board import MOST_NAME, BoardScene, refusal
 from .canvas import (
     LEAST_WIDTH,
-    LINE,
     MARGIN,
     SMALL,
     TEXT,
-    Canvas,
     Drawing,
     head_height,
     names_fitted,
-    note_lines,
     score_axis,
     upwards,
     widest,
@@ -44,9 +41,7 @@ def frontier(scene: BoardScene) -> Drawing:
     notes = [NOTE.format(confidence(scene.board.family.alpha))]
     top = head_height(title, scene.subtitle, wide) + 0.34
     bottom = top + max(LEAST_HEIGHT, ROW * len(systems))
-    height = bottom + 0.62 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.name, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
+    canvas = scene.canvas(title, wide, bottom + 0.62, notes)
     along = score_axis([system.cost for system in found.systems], left, left + PANEL, SMALL)
     up = score_axis([system.score for system in systems], bottom, top, SMALL, upwards(SMALL))
     canvas.lines([((left, y), (left + PANEL, y)) for y, _ in up.ticks], color=palette.faint)
@@ -55,19 +50,14 @@ def frontier(scene: BoardScene) -> Drawing:
         canvas.text(left - 0.08, y, text, color=palette.soft, size=SMALL, across="right")
     for x, text in along.ticks:
         canvas.text(x, bottom + 0.14, text, color=palette.soft, size=SMALL, across="center")
-    canvas.text(
-        left + PANEL / 2,
-        bottom + 0.36,
-        f"mean cost of an item{along.units}",
-        color=palette.soft,
-        size=SMALL,
-        across="center",
-    )
+    costs = f"mean cost of an item{along.units}"
+    canvas.text(left + PANEL / 2, bottom + 0.36, costs, color=palette.soft, size=SMALL, across="center")
     canvas.text(MARGIN, top - 0.2, f"score{up.units}", color=palette.soft, size=SMALL, across="left")
     step = (bottom - top) / len(systems)
+    sentences = {system.name: _said(system.score, of[system.name]) for system in systems}
     for row, (system, name) in enumerate(zip(systems, names, strict=True)):
         cost, y = of[system.name], top + step * (row + 0.5)
-        at, said = (along.at(cost.cost), up.at(system.score)), _said(system.score, cost)
+        at, said = (along.at(cost.cost), up.at(system.score)), sentences[system.name]
         canvas.line(
             [at, (left + PANEL, at[1]), (left + PANEL + 0.3, y)], color=palette.span, linewidth=0.7, say=said
         )
@@ -77,17 +67,10 @@ def frontier(scene: BoardScene) -> Drawing:
     for system in systems:
         cost = of[system.name]
         fill = palette.paper if cost.excluded else palette.dot
-        canvas.dot(
-            along.at(cost.cost),
-            up.at(system.score),
-            color=palette.dot,
-            fill=fill,
-            size=7.0,
-            say=_said(system.score, cost),
-        )
-    canvas.notes(bottom + 0.62, notes, color=palette.soft)
-    words = " ".join(f"{_said(system.score, of[system.name])}." for system in systems)
-    return Drawing(canvas, title, f"{title}. {scene.subtitle}. {notes[0]} Systems: {words}")
+        x, y, said = along.at(cost.cost), up.at(system.score), sentences[system.name]
+        canvas.dot(x, y, color=palette.dot, fill=fill, size=7.0, say=said)
+    words = " ".join(f"{said}." for said in sentences.values())
+    return scene.drawn(canvas, title, bottom + 0.62, notes, f"{notes[0]} Systems: {words}")
 
 
 def _said(score: float, system: FrontierSystem) -> str:

@@ -19,7 +19,6 @@ from ..board_words import RELATIONS, toward
 from .board import BoardScene, limit_text, refusal, sentence_of, short_p
 from .canvas import (
     LEAST_WIDTH,
-    LINE,
     MARGIN,
     SMALL,
     Box,
@@ -29,7 +28,6 @@ from .canvas import (
     fitted,
     head_height,
     names_fitted,
-    note_lines,
     width,
 )
 
@@ -87,10 +85,7 @@ def heatmap(scene: BoardScene) -> Drawing:
     top = head_height(title, scene.subtitle, wide) + 0.12
     bottom = top + side * systems
     below = bottom + 0.2 + KEY_ROW * len(keys)
-    palette = scene.palette
-    height = below + 0.1 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.name, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
+    palette, canvas = scene.palette, scene.canvas(title, wide, below + 0.1, notes)
     for place, text in enumerate(names):
         y, said = top + side * (place + 0.5), sentence_of(scene.systems[place])
         canvas.text(starts[place], y, numbers[place], color=palette.soft, size=size)
@@ -98,8 +93,7 @@ def heatmap(scene: BoardScene) -> Drawing:
     _draw_cells(canvas, scene, cells, side, top)
     for row, shown in enumerate(keys):
         _draw_keys(canvas, scene, shown, bottom + 0.2 + KEY_ROW * (row + 0.5))
-    canvas.notes(below + 0.13, notes, color=palette.soft)
-    return Drawing(canvas, title, _description(scene, title, cells))
+    return scene.drawn(canvas, title, below + 0.13, notes, _sentences(scene, cells))
 
 
 def _by_size(values: tuple[float, float, float], systems: int) -> float:
@@ -268,7 +262,7 @@ def _sentence(scene: BoardScene, cell: Cell) -> str:
     )
 
 
-def _description(scene: BoardScene, title: str, cells: Sequence[Cell]) -> str:
+def _sentences(scene: BoardScene, cells: Sequence[Cell]) -> str:
     counts = {
         "significant with the higher ranked system better": sum(cell.sign > 0 for cell in cells),
         "significant with it worse": sum(cell.sign < 0 for cell in cells),
@@ -279,7 +273,7 @@ def _description(scene: BoardScene, title: str, cells: Sequence[Cell]) -> str:
     }
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     rows = "; ".join(f"{place} {short(system.name)}" for place, system in enumerate(scene.systems, start=1))
-    return f"{title}. {scene.subtitle}. Of {counted(len(cells), 'pair')}: {said}. {' '.join(_notes(scene))} In order: {rows}."
+    return f"Of {counted(len(cells), 'pair')}: {said}. {' '.join(_notes(scene))} In order: {rows}."
 
 
 # Cells

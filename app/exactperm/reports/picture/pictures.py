@@ -20,7 +20,7 @@ from ...presentation.escaping import what_was_read
 from ..board_words import NamedBoard, named_boards
 from .bars import bars
 from .board import BoardScene
-from .board_rows import forest, leaderboard
+from .board_rows import SlicesScene, forest, leaderboard, slices_panel
 from .canvas import (
     BOARD_PALETTES,
     FAMILY,
@@ -39,7 +39,6 @@ from .canvas import (
 from .frontier import frontier
 from .heatmap import heatmap
 from .null_distribution import draw, power_curve, scene
-from .slices import slices_panel
 
 DOTS_PER_INCH = 160.0
 MOST_PIXELS = 32_000_000  # eight bytes each while written; a heatmap of 1,000 systems would have 350 million
@@ -93,9 +92,11 @@ def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number:
 
 def inline_slices(slices: SlicesRecord, alpha: float, record_id: str, number: int = 0) -> str:
     """The slices of a test for a page; `number` distinguishes pictures of one record on a page."""
-    return _inline(
-        partial(slices_panel, slices, alpha), BOARD_PALETTES, f"s{record_id[2:14]}-{number}", _CARDS
-    )
+
+    def draw_slices(palette: BoardPalette, name: str, printable: Printable) -> Drawing:
+        return slices_panel(SlicesScene(palette, name, printable, slices, alpha))
+
+    return _inline(draw_slices, BOARD_PALETTES, f"s{record_id[2:14]}-{number}", _CARDS)
 
 
 def power_svg(record: PowerRecord, theme: Theme = "light") -> bytes:
@@ -122,7 +123,7 @@ def _board(record: CompareRecord, picture: str, named: NamedBoard | None = None)
     shown = next(named_boards(record)) if named is None else named
 
     def draw_board(palette: BoardPalette, name: str, printable: Printable) -> Drawing:
-        drawn = BOARD_PICTURES[picture](BoardScene(record, shown, palette, name, printable))
+        drawn = BOARD_PICTURES[picture](BoardScene(palette, name, printable, record, shown))
         if named is not None or record.reading is None:
             return drawn
         return replace(drawn, description=drawn.description + what_was_read(record.reading.notes))
