@@ -94,6 +94,7 @@ class CommonOptions(TypedDict, total=False):
     interpolation: str
     zero_method: str
     repeats: str
+    k: int
     unit: Any
     variant: str
     scheme: str

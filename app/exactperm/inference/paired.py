@@ -38,7 +38,7 @@ from ..engine.plan import (
 )
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
-from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded, spread_of
+from ..statistics.columns import filled, in_order_of_ids, k_of, missing_outcomes, require_bounded, spread_of
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.effects import Additive, Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, Segments, StatisticSpec
@@ -212,7 +212,7 @@ def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
         None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
         for spread in (spread_of(data.u), spread_of(data.v))
     )
-    return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
+    return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v, k_of(spec))
 
 
 def correction_record(problem: Problem | Runs) -> CorrectionRecord | None:

@@ -31,7 +31,7 @@ from ..engine.one_sum.summary import (
 from ..engine.paired_proportions import clopper_pearson
 from ..engine.probability import SMALLEST, Alternative
 from ..errors import InvalidTest
-from ..statistics.columns import item_scores, per_item, unit_of
+from ..statistics.columns import per_item, scores_by_item
 from ..statistics.effects import Additive, Joint, clustered
 from ..statistics.paired import Column, Effects, Paired, Pairing, Repeated, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
@@ -397,7 +397,7 @@ def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | N
     if not isinstance(data, Scores):
         return None
     data = per_item(data, spec)
-    u, v = item_scores(data, unit_of(spec.parameters.get("unit"))).columns
+    u, v = scores_by_item(data, spec).columns
     return u, v
 
 

@@ -32,7 +32,7 @@ from ..engine.power.paired_binary import binomial_masses
 from ..engine.probability import Probability
 from ..errors import InvalidTest, choices_of
 from ..presentation.numbers import exactly
-from ..statistics.columns import item_scores, per_item, unit_of
+from ..statistics.columns import per_item, scores_by_item
 from ..statistics.effects import Additive
 from ..statistics.paired import DataWarning, Paired, Scores, StatisticSpec, lengths_of, samples_in
 from ..statistics.reducers import reduce
@@ -320,7 +320,7 @@ def _items(data: Paired, spec: StatisticSpec, values: Scaled, threshold: Fractio
     """Items better than the threshold, equal to it, and worse."""
     n = values.n
     if isinstance(data, Scores):
-        scores = item_scores(per_item(data, spec), unit_of(spec.parameters.get("unit")))
+        scores = scores_by_item(per_item(data, spec), spec)
         column, at = scores.columns[0], threshold / scores.unit
         above = int(np.count_nonzero(column > at.numerator // at.denominator))
         equal = int(np.count_nonzero(column == at.numerator)) if at.denominator == 1 else 0

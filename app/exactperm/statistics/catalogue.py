@@ -177,6 +177,9 @@ REPEATS = Parameter(
     "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
     "text", ("mean", "all", "any"), "mean",
 )  # fmt: skip
+K = Parameter(
+    "k", "of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given", "integer"
+)  # fmt: skip
 AVERAGE = Parameter(
     "average", "of repeated samples: the mean over items of their means, or over all runs", "text", ("items", "runs"), "items",
     later=True,
@@ -264,21 +267,21 @@ ENTRIES = (
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
-        "mean of U minus mean of V", (UNIT, REPEATS, AVERAGE),
+        "mean of U minus mean of V", (UNIT, REPEATS, K, AVERAGE),
         data=("outcomes", *NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (UNIT, REPEATS, AVERAGE),
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (UNIT, REPEATS, K, AVERAGE),
         data=NUMBERS, question="mean",
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
-        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (UNIT, REPEATS),
+        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (UNIT, REPEATS, K),
         data=("outcomes", *NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
-        "Wilcoxon's W+ - W-, ties and zeros included", (ZERO_METHOD, UNIT, REPEATS),
+        "Wilcoxon's W+ - W-, ties and zeros included", (ZERO_METHOD, UNIT, REPEATS, K),
         data=NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
     _quantile(

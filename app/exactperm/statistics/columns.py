@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.lattice import EXACT_DOUBLE, Integers, Whole, exact_total
-from ..errors import Choice, InvalidTest, marked
+from ..errors import Choice, InvalidTest, choices_of, marked
 from .effects import (
     MAX_INTEGER,
     MAX_WIDE_ITEMS,
@@ -484,6 +484,18 @@ _UNIT = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16}|/[0-9]{1,16})?")
 _ZERO = re.compile(r"/0+$")
 
 
+def scores_by_item(data: Scores, spec: StatisticSpec, *, exactly: bool = False) -> Lattice:
+    """Return the columns u and v with one score per item, after `per_item`: pass rates of `k` runs, or means (`item_scores`)."""
+    if k_of(spec) is None:
+        return item_scores(data, unit_of(spec.parameters.get("unit")), exactly=exactly)
+    rates = pass_rates(data, spec)
+    columns = [
+        rates.of(lengths_of(side), right) for side, right in zip((data.u, data.v), rates.right, strict=True)
+    ]
+    room = sum(exact_total(column) for column in columns) < MAX_INTEGER
+    return Lattice(rates.unit, tuple(column.astype(np.int64 if room else object) for column in columns))
+
+
 def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = False) -> Lattice:
     """Return the columns u and v with one score per item, shape (N,) each.
 
@@ -612,7 +624,7 @@ RIGHT = (1, 100)
 
 
 def per_item(data: Scores, spec: StatisticSpec) -> Scores:
-    """Reduce repeated samples to one score per item where `repeats` is all or any; return other data unchanged.
+    """Reduce repeated samples to one score per item where `repeats` is all or any, of all samples; return other data unchanged.
 
     An item is right where all (the least) or any (the largest) of its samples are: no arithmetic, hence exact.
     Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of samples: more samples are
@@ -621,6 +633,8 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     """
     if len(data.u) == len(data.v):
         _require_as_many({"/u": data.u, "/v": data.v}, {}, spec)
+    if k_of(spec) is not None:
+        return data
     rule = _rule_of_repeats(spec, (data.u, data.v))
     if rule is None:
         return data
@@ -637,6 +651,8 @@ def per_item_systems(
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
     _require_as_many(columns, present, spec)
+    if k_of(spec) is not None:
+        return columns
     rule = _rule_of_repeats(spec, tuple(columns.values()))
     if rule is None:
         return columns
@@ -699,6 +715,71 @@ def require_right_or_wrong(sides: Sequence[Column | Repeated], rule: str) -> Non
         f"With {marked('repeats', rule)} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."
     )
     raise InvalidTest.at("/statistic/repeats", "not_right_or_wrong", detail)
+
+
+def k_of(spec: StatisticSpec) -> int | None:
+    """Return the number of runs that pass@k or pass^k is about, None for all of an item; raises InvalidTest at /statistic/k."""
+    k = spec.parameters.get("k")
+    if k is not None and spec.parameters.get("repeats") not in {"all", "any"}:
+        detail = "k is the number of runs of pass@k (`repeats=any`) or pass^k (`repeats=all`): set one of these, or leave k out."
+        choices = choices_of("repeats", {"any": "Any of k runs is right", "all": "All of k runs are right"})
+        raise InvalidTest.at("/statistic/k", "k_needs_all_or_any", detail, choices)
+    if k is not None and k < 1:
+        raise InvalidTest.at("/statistic/k", "out_of_range", "k must be at least 1.")
+    return k
+
+
+@dataclass(frozen=True, slots=True)
+class PassRates:
+    """Pass@k or pass^k: unit * scores[n, c] of an item with c right ones of n runs; `right` ones of each item of u and v.
+
+    That is the share of the draws of k of its runs in which any, or all, are right (Chen et al. 2021, section 2.1).
+    """
+
+    unit: Fraction
+    scores: Mapping[tuple[int, int], int]
+    right: tuple[Integers, Integers]
+
+    def of(self, lengths: Integers, right: Integers) -> Whole:
+        """Return the scores of items, shape (n,)."""
+        pairs = zip(lengths.tolist(), right.tolist(), strict=True)
+        return np.array([self.scores[pair] for pair in pairs], dtype=object)
+
+
+def pass_rates(data: Scores, spec: StatisticSpec) -> PassRates:
+    """Return the pass rates; raises InvalidTest for samples that are not right or wrong, or fewer than `k`."""
+    rule, k = str(spec.parameters["repeats"]), k_of(spec)
+    sides = data.u, data.v
+    require_right_or_wrong(sides, rule)
+    for name, side in zip("uv", sides, strict=True):
+        few = lengths_of(side) < (k or 1)
+        if few.any():
+            at = int(few.argmax())
+            has = int(lengths_of(side)[at])
+            detail = f"k is {k}, and item {at} of {name} has {has} {'run' if has == 1 else 'runs'}: choose a k that every item has."
+            raise InvalidTest.at("/statistic/k", "k_too_large", detail)
+    score = max(int(samples_in(side).max()) for side in sides) or 1
+    starts = [np.cumsum(lengths_of(side)) - lengths_of(side) for side in sides]
+    right = [
+        np.add.reduceat((samples_in(side) != 0).astype(np.int64), start)
+        for side, start in zip(sides, starts, strict=True)
+    ]
+    sizes = np.unique(np.concatenate([lengths_of(side) for side in sides])).tolist()
+    ways = {size: math.comb(size, k or size) for size in sizes}
+    common = math.lcm(*ways.values())
+    scores = {
+        (size, c): common // ways[size] * _passing(size, c, k or size, rule)
+        for size in ways
+        for c in range(size + 1)
+    }
+    return PassRates(Fraction(score, common), scores, (right[0], right[1]))
+
+
+def _passing(runs: int, right: int, k: int, rule: str) -> int:
+    """Count the draws of k runs, of C(runs, k), with any or with all of them right."""
+    if rule == "all":
+        return math.comb(right, k)
+    return math.comb(runs, k) - math.comb(runs - right, k)
 
 
 def _reduced(side: Column | Repeated, rule: str) -> Column:

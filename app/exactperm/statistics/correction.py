@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Whole, exact_total
 from ..errors import InvalidTest, mapped, pointer_token
-from .columns import item_scores, samples_of, unit_of
+from .columns import item_scores, k_of, samples_of, unit_of
 from .effects import (
     MAX_INTEGER,
     Additive,
@@ -70,6 +70,11 @@ def refuse_correction(data: Scores, spec: StatisticSpec) -> None:
             f"{what} a difference of means, not {spec.name}: leave them out, or set statistic to {STATISTIC}."
         )
         raise InvalidTest.at(pointer_of(data.correction), "correction_needs_means", detail)
+    if k_of(spec) is not None:
+        detail = (
+            "Labels and covariates correct a difference of means, not of pass rates of k runs: leave k out."
+        )
+        raise InvalidTest.at("/statistic/k", "correction_needs_means", detail)
     if data.correction.labelled is not None and data.correction.labelled.sum() < LEAST_LABELS:
         detail = f"Labels of at least {LEAST_LABELS} items are needed: people judged {int(data.correction.labelled.sum())}."
         raise InvalidTest.at("/labels", "too_few_labels", detail)

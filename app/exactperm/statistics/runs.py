@@ -27,7 +27,7 @@ from ..engine.finite_laws.form import (
 from ..engine.finite_laws.methods import steps_wanted
 from ..engine.lattice import Integers, LatticeOverflowError, Whole, exact_total, sum_by_cluster
 from ..errors import Choice, InvalidTest, marked
-from .columns import OF_RUNS, RIGHT, multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
+from .columns import OF_RUNS, RIGHT, k_of, multiples, pass_rates, samples_of, unequal_runs, unit_of
 from .effects import (
     MAX_INTEGER,
     on_lattice,
@@ -129,7 +129,7 @@ def reduce_runs(data: Scores, spec: StatisticSpec, margin: Fraction = Fraction(0
     if margin and _right_or_wrong(data):
         detail = "Runs that are right or wrong have no margin when runs are exchanged: exchange items, or leave the margin out."
         raise InvalidTest.at("/margin", "margin_needs_items", detail, WITHOUT_RUNS)
-    if spec.parameters.get("repeats") in {"any", "all"}:
+    if k_of(spec) is not None or spec.parameters.get("repeats") in {"any", "all"}:
         return _pass_rates(by_runs(data, spec), spec)
     values, unit = _values(data, spec)
     lengths = [lengths_of(side) for side in (data.u, data.v)]
@@ -263,38 +263,23 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
 
 
 def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
-    """Return the test of pass@k or pass^k; right runs are hypergeometric (Chen et al. 2021, section 2.1)."""
-    rule, k = str(spec.parameters["repeats"]), spec.parameters.get("k")
+    """Return the test of pass@k or pass^k; the numbers of right runs are hypergeometric."""
+    rule, k = str(spec.parameters["repeats"]), k_of(spec)
     if data.pairing.clusters is not None:
         detail = f"With {marked('repeats', rule)} runs are exchanged item by item: leave clusters out."
         raise InvalidTest.at("/clusters", "exchange_needs_means", detail)
-    require_right_or_wrong((data.u, data.v), rule)
     lengths = [lengths_of(side) for side in (data.u, data.v)]
-    if k is None:
-        differ = lengths[0] != lengths[1]
-        if differ.any():
-            at = int(differ.argmax())
-            raise unequal_runs(f"/v/{at}", int(lengths[1][at]), int(lengths[0][at]))
-    else:
-        refuse_more_than_runs(k, {"u": lengths[0], "v": lengths[1]})
-    right = max(int(samples_in(side).max()) for side in (data.u, data.v)) or 1
-    starts = [np.cumsum(sizes) - sizes for sizes in lengths]
-    passed = [
-        np.add.reduceat((samples_in(side) != 0).astype(np.int64), start)
-        for side, start in zip((data.u, data.v), starts, strict=True)
-    ]
-    ways = {size: math.comb(size, k or size) for sizes in lengths for size in np.unique(sizes).tolist()}
-    common = math.lcm(*ways.values())
-    scores = {
-        (size, c): common // ways[size] * passing(size, c, k or size, rule)
-        for size in ways
-        for c in range(size + 1)
-    }
+    differ = lengths[0] != lengths[1]
+    if k is None and differ.any():
+        at = int(differ.argmax())
+        raise unequal_runs(f"/v/{at}", int(lengths[1][at]), int(lengths[0][at]))
+    rates = pass_rates(data, spec)
+    scores = rates.scores
     weights = [1] * len(data.u) if data.weights is None else data.weights.values.tolist()
-    columns = [sizes.tolist() for sizes in (*lengths, *passed)]
+    columns = [sizes.tolist() for sizes in (*lengths, *rates.right)]
     totals = [
-        [w * scores[size, c] for w, size, c in zip(weights, sizes, counts, strict=True)]
-        for sizes, counts in ((columns[0], columns[2]), (columns[1], columns[3]))
+        [w * score for w, score in zip(weights, rates.of(*side).tolist(), strict=True)]
+        for side in zip(lengths, rates.right, strict=True)
     ]
     groups = Counter(
         zip(columns[0], columns[1], map(sum, zip(*columns[2:], strict=True)), weights, strict=True)
@@ -309,7 +294,7 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         )
         for (n, m, total, w), count in groups.items()
     )
-    unit = Fraction(right) * _scale(data, spec) / common
+    unit = rates.unit * _scale(data, spec)
     differences = np.array(totals[0], dtype=object) - np.array(totals[1], dtype=object)
     seen = sum(differences.tolist()), np.sign(differences).astype(np.int64)
     return _problem(data, spec, laws, seen, unit, (unit * sum(totals[0]), unit * sum(totals[1])))
@@ -323,23 +308,6 @@ def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -
         at = first.setdefault(scores[n, c] - scores[m, total - c], c)
         ways[at] = ways.get(at, 0) + number
     return ways
-
-
-def passing(runs: int, right: int, k: int, rule: str) -> int:
-    """Count the draws of k runs, of C(runs, k), with any or with all of them right."""
-    if rule == "all":
-        return math.comb(right, k)
-    return math.comb(runs, k) - math.comb(runs - right, k)
-
-
-def refuse_more_than_runs(k: int, lengths: Mapping[str, Integers]) -> None:
-    """Refuse a `k` of more runs than an item has; raises InvalidTest at /statistic/k."""
-    for name, sizes in lengths.items():
-        few = sizes < k
-        if few.any():
-            at = int(few.argmax())
-            detail = f"k is {k}, and item {at} of {name} has {int(sizes[at])} runs: choose a k that every item has."
-            raise InvalidTest.at("/statistic/k", "k_too_large", detail)
 
 
 def _problem(

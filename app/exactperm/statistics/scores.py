@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.lattice import MAX_TOTAL, Integers, Reals, Whole, exact_total
 from ..errors import InvalidTest
-from .columns import item_scores, per_item, samples_of, unit_of
+from .columns import per_item, samples_of, scores_by_item
 from .effects import (
     MAX_SHARES,
     Additive,
@@ -38,7 +38,7 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     data = by_runs(data, spec)
     data = per_item(data, spec)
     ranked = spec.name in {"sign", "signed_rank"}
-    lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)
+    lattice = scores_by_item(data, spec, exactly=ranked)
     u, v = lattice.columns
     if ranked and data.weights is not None:
         require_unweighted(spec.name)
@@ -224,7 +224,7 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
     q = Fraction(1, 2) if spec.name == "median_difference" else _q_of(spec.parameters)
     interpolation = str(spec.parameters.get("interpolation") or "linear")
     data = per_item(data, spec)
-    lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=True)
+    lattice = scores_by_item(data, spec, exactly=True)
     if lattice.error:
         detail = "The means of this many repeated samples cannot be ordered exactly: give one score per item."
         raise InvalidTest.at("/u", "not_ranked", detail)

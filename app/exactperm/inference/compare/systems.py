@@ -185,7 +185,7 @@ def system_scores(systems: Systems, spec: StatisticSpec) -> tuple[Score, ...]:
     The sign test and signed ranks give one system no value: it is the mean of its scores there. Raises InvalidTest.
     """
     if spec.name in _OF_PAIRS:
-        kept = {name: value for name, value in spec.parameters.items() if name in {"unit", "repeats"}}
+        kept = {name: value for name, value in spec.parameters.items() if name in {"unit", "repeats", "k"}}
         spec = StatisticSpec("mean_difference", kept)
     systems, spec = counted_systems(systems, spec)
     return tuple(_score(systems, name, spec) for name in systems.names)

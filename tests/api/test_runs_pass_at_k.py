@@ -1,0 +1,118 @@
+"""pass@k and pass^k of `k` runs at every entrance, with refusals and their places."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exactperm
+from tests.api.test_runs import lines, refusal
+from tests.unit.cli_asking import run
+
+TRIES_U = [[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 1, 0]]
+TRIES_V = [[0, 1, 0, 0, 1], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 0, 0, 0]]
+AS_MANY = [row[:4] for row in TRIES_V]
+OF_TWO = {"name": "mean_difference", "repeats": "any", "k": 2}
+
+
+def test_k_runs_in_bodies_gates_boards_plans_and_lists(service: Any) -> None:
+    asked = {"u": TRIES_U, "v": TRIES_V, "statistic": OF_TWO, "exchange": "runs"}
+    answer = service.post("/v1/tests/scores", asked).json()
+    assert (answer["repeats"]["repeats"], answer["repeats"]["k"]) == ("any", 2)
+    assert answer["statistic"]["u"] == pytest.approx((1 + 1 + 5 / 6 + 1 + 1 / 2) / 5)
+    assert answer["null"]["mean"] == 0
+    beside = {**asked, "statistic": "mean_difference", "repeats": "any", "k": 2}
+    assert service.post("/v1/tests/scores", beside).json()["id"] == answer["id"]
+    gate = service.post("/v1/gate", {"kind": "scores", "policy": "no_regression", "request": asked}).json()
+    assert gate["metrics"][0]["test"]["repeats"]["k"] == 2
+    systems = {"A": TRIES_U, "B": TRIES_V, "C": AS_MANY}
+    board = service.post(
+        "/v1/compare", {"kind": "scores", "systems": systems, "statistic": OF_TWO, "exchange": "runs"}
+    )
+    assert board.json()["pairs"][0]["u"] == "A"
+    for pair in board.json()["pairs"]:
+        alone = {**asked, "u": systems[pair["u"]], "v": systems[pair["v"]]}
+        assert pair["p_value"] == service.post("/v1/tests/scores", alone).json()["p_value"]
+    assert service.post("/v1/plan", {"kind": "scores", "request": asked}).json()["method"] in (
+        "rational",
+        "fft",
+    )
+    listed = service.post("/v1/batch", {"tests": [{"kind": "scores", "request": asked}]}).json()
+    assert listed["results"][0]["answer"]["p_value"] == answer["p_value"]
+
+
+@pytest.mark.parametrize("name", ["mean_difference", "sum_difference", "sign", "signed_rank"])
+def test_k_runs_on_boards_that_exchange_items(service: Any, name: str) -> None:
+    systems = {"A": TRIES_U, "B": AS_MANY}
+    statistic = {**OF_TWO, "name": name}
+    board = service.post("/v1/compare", {"kind": "scores", "systems": systems, "statistic": statistic}).json()
+    alone = service.post("/v1/tests/scores", {"u": TRIES_U, "v": AS_MANY, "statistic": statistic}).json()
+    assert board["pairs"][0]["p_value"] == alone["p_value"]
+    max_t = service.post(
+        "/v1/compare", {"kind": "scores", "systems": systems, "statistic": statistic, "adjust": "max_t"}
+    )
+    assert max_t.status_code == 200
+    with_size = {"u": TRIES_U, "v": AS_MANY, "statistic": statistic, "confidence_level": 0.9}
+    assert service.post("/v1/tests/scores", with_size).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "code"),
+    [
+        ({"statistic": {"k": 2}}, "/statistic/k", "k_needs_all_or_any"),
+        ({"statistic": {"repeats": "any", "k": 5}}, "/statistic/k", "k_too_large"),
+        ({"statistic": {"repeats": "any", "k": 0}}, "/statistic/k", "out_of_range"),
+        ({"statistic": {"repeats": "any", "k": "2"}}, "/statistic/k", "int_type"),
+        ({"statistic": {"name": "median_difference", "k": 2}, "exchange": "items", "v": AS_MANY}, "/statistic/k", "unknown_parameter"),
+        ({"statistic": OF_TWO, "u": [[0.5, 1]] * 5}, "/statistic/repeats", "not_right_or_wrong"),
+        ({"statistic": OF_TWO, "exchange": "items"}, "/v/0", "unequal_repeats"),
+        ({"statistic": OF_TWO, "exchange": "both"}, "/v/0", "unequal_repeats"),
+        ({"statistic": OF_TWO, "clusters": [1] * 5}, "/clusters", "exchange_needs_means"),
+        ({"statistic": OF_TWO, "exchange": "items", "v": AS_MANY, "covariates": {"x": {"u": [1, 2, 3, 4, 5], "v": [2, 1, 3, 3, 3]}}},
+         "/statistic/k", "correction_needs_means"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_refusals_of_k(service: Any, more: dict[str, Any], place: str, code: str) -> None:
+    asked = {"u": TRIES_U, "v": TRIES_V, "exchange": "runs", **more}
+    answered = service.post("/v1/tests/scores", asked)
+    assert refusal(answered) == (place, code)
+    for choice in answered.json()["errors"][0].get("choices", ()):
+        assert service.post("/v1/tests/scores", {**asked, **choice["fields"]}).status_code == 200
+    gate = {"kind": "scores", "policy": "no_regression", "request": asked}
+    assert refusal(service.post("/v1/gate", gate)) == (f"/request{place}", code)
+
+
+def test_missing_items_of_k_runs_are_filled_with_as_many(service: Any) -> None:
+    u, v = (dict(zip("abcde", side, strict=True)) for side in (TRIES_U, AS_MANY))
+    del u["b"]
+    answer = service.post(
+        "/v1/tests/scores", {"u": u, "v": v, "statistic": OF_TWO, "on_missing": "bounds"}
+    ).json()
+    low, high = answer["missing"]["p_value"]
+    for filling in (0, 1):
+        full = {"u": {**u, "b": [filling] * 4}, "v": v, "statistic": OF_TWO}
+        assert low <= service.post("/v1/tests/scores", full).json()["p_value"] <= high
+
+
+def test_files_and_the_command_line_of_k_runs(service: Any, tmp_path: Path) -> None:
+    alone = service.post(
+        "/v1/tests/scores", {"u": TRIES_U, "v": TRIES_V, "statistic": OF_TWO, "exchange": "runs"}
+    ).json()
+    files = {"u": ("u.jsonl", lines(TRIES_U)), "v": ("v.jsonl", lines(TRIES_V))}
+    asked = {"exchange": "runs", "repeats": "any", "k": "2"}
+    read = service.post("/v1/tests/files", files=files, data=asked).json()
+    assert (read["p_value"], read["repeats"]["k"]) == (alone["p_value"], 2)
+    refused = service.post("/v1/tests/files", files=files, data={**asked, "k": "9"})
+    assert refusal(refused) == ("/options/k", "k_too_large")
+    paths = [tmp_path / "new.jsonl", tmp_path / "old.jsonl"]
+    for path, side in zip(paths, (TRIES_U, TRIES_V), strict=True):
+        path.write_text(lines(side))
+    for command in ("test", "gate", "compare", "plan"):
+        done = run(command, *map(str, paths), "--exchange", "runs", "--repeats", "any", "--k", "2")
+        assert done.exit_code in (0, 1), done.output
+    done = run("test", *map(str, paths), "--exchange", "runs", "--k", "2")
+    assert "--repeats any" in done.output
+    gated = exactperm.gate(exactperm.scores(TRIES_U, TRIES_V, repeats="all", k=3, exchange="runs"))
+    assert gated.metrics[0].test.repeats is not None
+    assert gated.metrics[0].test.repeats.k == 3
