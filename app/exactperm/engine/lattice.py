@@ -287,9 +287,9 @@ def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
     powers = 10.0 ** places[plain]
     result[plain] = np.rint(column[plain] * powers) / powers != column[plain]
     rest = np.flatnonzero(~plain)
-    values, where = np.unique(column[rest], return_inverse=True)
-    longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
     if len(rest):
+        values, where = np.unique(column[rest], return_inverse=True)
+        longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
         result[rest] = longer[where]
     return np.asarray(result & ((sizes >= EXACT_DOUBLE) | (column != np.rint(column))))
 

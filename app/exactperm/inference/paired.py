@@ -378,7 +378,7 @@ def prepare(
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     # Averages are recognised at the end or at the top.
-    warned = data_warnings(replace(data, pairing=as_sent), spec)
+    warned = data_warnings(data if data.pairing is as_sent else replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
     sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
     slices = None

@@ -225,8 +225,10 @@ def sampled_null_record(
 
 def holding(null: NullRecord, observed: float, *, symmetric: bool) -> NullRecord:
     """The record with a range that includes the observed value, which sampled swaps may lack."""
-    values = (observed, -observed) if symmetric else (observed,)
-    return replace(null, min=min(null.min, *values), max=max(null.max, *values))
+    low, high = (-abs(observed), abs(observed)) if symmetric else (observed, observed)
+    if null.min <= low and high <= null.max:
+        return null
+    return replace(null, min=min(null.min, low), max=max(null.max, high))
 
 
 def _histogram(

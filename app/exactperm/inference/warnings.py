@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..answers.test import ItemLevel, WarningRecord
 from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decimals, takes_more_digits
@@ -44,6 +45,7 @@ _MAX_DENOMINATOR = 1_000
 ULPS = 32
 # Scores printed with at least so many decimals may be fractions; that they are by chance has this probability.
 _FEWEST_PRINTED = 4
+_LARGE = 1e11
 _CHANCE = 1e-9
 _TRIED_FIRST = 20
 
@@ -80,7 +82,7 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     if all(column.dtype == np.int64 for column in columns):
         return None
     values = np.concatenate([column.astype(np.float64) for column in columns])
-    if len(values) > _MOST_VALUES:
+    if len(values) > _MOST_VALUES or _are_short(values):
         return None
     count = int(np.count_nonzero(takes_more_digits(values)))
     alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
@@ -96,13 +98,21 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     if narrow is not None:
         make = None if plan is None else lambda: plan(_mapped(data, narrow[0]), spec, alone)
         return _planned(seen, narrow[1], make)
-    if _near(distinct, 10.0**_DECIMALS, _slack(distinct)):
+    if _near(distinct, 10.0**_DECIMALS, _slack(distinct)).all():
         likely = f'With 12 decimals ("decimals": {_DECIMALS})'
         make = None if plan is None else lambda: plan(_mapped(data, _to_twelve), spec, alone)
         return _planned(seen, likely, make)
     for size in _denominators(distinct, _slack(distinct)):
         return _planned(seen, *_as_fractions(data, spec, alone, plan, size))
     return Dust(seen, None, None)
+
+
+def _are_short(values: Reals) -> bool:
+    """Whether all print with fewer than _FEWEST_PRINTED decimals and 15 digits, as most scores do: these have no dust."""
+    power = 10.0 ** (_FEWEST_PRINTED - 1)
+    return bool(
+        np.abs(values).max(initial=0.0) < _LARGE and (np.rint(values * power) / power == values).all()
+    )
 
 
 def _printed(
@@ -165,17 +175,18 @@ def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
 
 def _denominators(distinct: Reals, slack: float) -> list[int]:
     """The smallest r up to 1,000 with all numbers within `slack` of multiples of 1/r, in a list; or none."""
-    first = distinct[:: max(len(distinct) // _TRIED_FIRST, 1)]
-    for size in range(2, _MAX_DENOMINATOR + 1):
-        if _near(first, float(size), slack) and _near(distinct, float(size), slack):
-            return [size]
-    return []
+    sizes = np.arange(2.0, _MAX_DENOMINATOR + 1)
+    for number in distinct[:: max(len(distinct) // _TRIED_FIRST, 1)]:
+        sizes = sizes[_near(number, sizes, slack)]
+        if not len(sizes):
+            return []
+    return next(([int(size)] for size in sizes if _near(distinct, size, slack).all()), [])
 
 
-def _near(numbers: Reals, size: float, slack: float) -> bool:
-    """Whether all are within `slack` of multiples of 1 / size."""
+def _near(numbers: Reals, sizes: float | Reals, slack: float) -> NDArray[np.bool_]:
+    """Which are within `slack` of multiples of 1 / size."""
     with np.errstate(over="ignore"):  # the largest doubles have no dust
-        return bool((np.abs(np.rint(numbers * size) / size - numbers) <= slack).all())
+        return np.asarray(np.abs(np.rint(numbers * sizes) / sizes - numbers) <= slack)
 
 
 def _slack(distinct: Reals) -> float:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
+from pydantic_core import to_json
 
 from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord
@@ -63,16 +64,21 @@ def render(record: Record, runtime: Runtime) -> Content:
     line = signature(record)
     if isinstance(record, CompareRecord):
         record = record.as_listed()
-    after = b',"versions":%b,"signature":%b}\n' % (written(VERSIONS), written(line))
+    after = b',"versions":%b,"signature":%b}\n' % (_versions(), to_json(line))
     return written(record)[:-1] + b',"runtime":', written(runtime), after
 
 
 def render_plan(kind: str, plan: PlanRecord | ComparePlanRecord) -> bytes:
     """The JSON plan of a test, or of a comparison."""
-    return b'{"kind":%b,%b,"versions":%b}\n' % (written(kind), written(plan)[1:-1], written(VERSIONS))
+    return b'{"kind":%b,%b,"versions":%b}\n' % (to_json(kind), written(plan)[1:-1], _versions())
 
 
 # Bytes and headers
+
+
+@cache
+def _versions() -> bytes:
+    return written(VERSIONS)
 
 
 @cache

@@ -388,9 +388,13 @@ def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) 
     percents: list[tuple[str, NDArray[Any]]] = []
     for name, column in columns.items():
         values = column.values if isinstance(column, Repeated) else column
-        if values.dtype.kind not in "if" or not len(values) or values.min() < 0 or values.max() > 100:
-            continue
-        (shares if values.max() <= 1 else percents).append((name, values))
+        if values.dtype.kind in "if" and len(values) and (most := values.max()) <= 100:
+            (shares if most <= 1 else percents).append((name, values))
+    if not shares or not percents:
+        return None
+    shares, percents = (
+        [(name, values) for name, values in of if values.min() >= 0] for of in (shares, percents)
+    )
     if not shares or not percents:
         return None
     low, high = (

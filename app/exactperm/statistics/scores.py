@@ -30,7 +30,7 @@ from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 from .runs import by_runs
 
 # The possible scores of a right item; a wrong one scores 0.
-_RIGHT = (Fraction(1), Fraction(100))
+_RIGHT = (1, 100)
 
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
