@@ -356,3 +356,95 @@ def test_one_file_is_not_several_runs(tmp_path: Path) -> None:
         done = run("gate", new, "--baseline-runs", *more.split())
         assert done.exit_code == 2
         assert "--baseline-runs" in done.stderr
+
+
+# Runs in the rows of a table
+
+OF_SEEDS = "id,seed,u,v\na,1,1,0\na,2,1,\na,3,0,0\nb,2,1,0\nb,1,1,0\nb,3,1,1\nc,1,0,0\nc,2,1,0\nc,3,,1\n"
+AS_JSON = {"u": [[1, 1, 0], [1, 1, 1], [0, 1]], "v": [[0, 0], [0, 0, 1], [0, 0, 1]], "exchange": "runs"}
+
+
+def table(text: str, **fields: str) -> dict[str, Any]:
+    files = {"file": ("runs.csv", text)}
+    return {"files": files, "data": {"exchange": "runs", **fields}}
+
+
+def codes(answer: dict[str, Any]) -> list[str]:
+    return [warning["code"] for warning in answer["warnings"]]
+
+
+def test_an_empty_cell_among_an_items_runs_is_no_run(service: Any) -> None:
+    read = service.post("/v1/tests/files", **table(OF_SEEDS)).json()
+    assert read["p_value"] == service.post("/v1/tests/scores", AS_JSON).json()["p_value"]
+    assert read["statistic"]["observed"] == pytest.approx((2 / 3 + 2 / 3 + 1 / 6) / 3)
+    assert any("count as not made: 1" in note for note in read["reading"]["notes"])
+    of_lines = "".join(
+        json.dumps({"id": id_, "seed": seed, "score": score}) + "\n"
+        for id_, seed, score in (("a", 1, 1), ("a", 2, None), ("b", 1, 0), ("b", 2, 1))
+    )
+    files = {"u": ("u.jsonl", of_lines), "v": ("v.jsonl", of_lines)}
+    read = service.post("/v1/tests/files", files=files, data={"exchange": "runs"}).json()
+    assert (read["repeats"]["u"]["samples"], read["p_value"]) == (3, 1)
+    unequal = service.post("/v1/tests/files", **table(OF_SEEDS, exchange="items"))
+    assert errors_of(unequal) == [("/files/file/line/2", "unequal_repeats")]
+    empty = OF_SEEDS.replace("a,1,1,0\na,2,1,\na,3,0,0", "a,1,1,\na,2,1,\na,3,0,")
+    assert errors_of(service.post("/v1/tests/files", **table(empty))) == [
+        ("/files/file/line/2", "missing_value")
+    ]
+    assert service.post("/v1/tests/files", **table(empty, on_missing="drop")).json()["items"]["n"] == 2
+
+
+def test_a_seed_of_all_items_may_be_one_run(service: Any) -> None:
+    """A warning, and never the question of a gate: seeds of a sampling model are drawn for each item."""
+    read = service.post("/v1/tests/files", **table(OF_SEEDS)).json()
+    (warning,) = [one for one in read["warnings"] if one["code"] == "runs_may_be_shared"]
+    assert "`clusters`" in warning["detail"]
+    gate = service.post("/v1/gate", **table(OF_SEEDS))
+    assert "runs_may_be_shared" in codes(gate.json()["metrics"][0]["test"])
+    assert gate.json()["verdict"] != "fail"
+    board = service.post("/v1/compare", **table(OF_SEEDS)).json()
+    assert "runs_may_be_shared" in codes(board)
+    others = (
+        (OF_SEEDS, {"exchange": "items", "on_missing": "drop"}),
+        (OF_SEEDS.replace("seed", "epoch"), {}),
+        (OF_SEEDS.replace("c,3,,1\n", ""), {}),
+        ("id,seed,u,v\na,1,1,0\na,2,1,0\na,3,0,0\n", {}),
+    )
+    for text, fields in others:
+        answered = service.post("/v1/tests/files", **table(text, **fields)).json()
+        assert (
+            "runs_may_be_shared" not in codes(answered)
+            if "warnings" in answered
+            else answered["status"] == 422
+        )
+
+
+def test_a_training_seed_is_one_cluster_by_the_names_of_its_runs(service: Any) -> None:
+    """Run r of all items moves together, whatever the order of the rows."""
+    rows = [f"{item},{seed},{u},{v},all" for item, seeds in (("a", "123"), ("b", "312"), ("c", "231")) for seed in seeds
+            for u, v in [((int(seed) * 5) % 7, (int(seed) * 3) % 5)]]  # fmt: skip
+    text = "id,seed,u,v,cluster\n" + "\n".join(rows) + "\n"
+    read = service.post("/v1/tests/files", **table(text)).json()
+    assert "runs_may_be_shared" not in codes(read)
+    one = {
+        "u": [[(seed * 5) % 7 for seed in (1, 2, 3)]] * 3,
+        "v": [[(seed * 3) % 5 for seed in (1, 2, 3)]] * 3,
+    }
+    alone = service.post("/v1/tests/scores", {**one, "exchange": "runs", "clusters": [0, 0, 0]}).json()
+    assert read["p_value"] == alone["p_value"]
+    gap = text.replace("a,2,3,1,all", "a,2,,1,all")
+    assert gap != text
+    assert errors_of(service.post("/v1/tests/files", **table(gap))) == [
+        ("/files/file/line/3/3", "missing_value")
+    ]
+
+
+def test_a_column_of_systems_by_another_name_is_a_choice(service: Any) -> None:
+    rows = [(task, seed, agent) for task in "abc" for seed in (1, 2) for agent in ("new", "old")]
+    text = "task_id,seed,agent,success\n" + "".join(f"{a},{b},{c},{int(c == 'new')}\n" for a, b, c in rows)
+    for path in ("/v1/tests/files", "/v1/compare"):
+        refused = service.post(path, **table(text))
+        assert errors_of(refused) == [("/files/file/line/1", "choose_system_column")]
+        (choice,) = refused.json()["errors"][0]["choices"]
+        assert choice["fields"] == {"system_column": "agent"}
+        assert service.post(path, **table(text, **choice["fields"])).status_code == 200

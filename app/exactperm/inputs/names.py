@@ -24,6 +24,7 @@ INDEX = ("", "index", "level_0", "unnamed: 0")
 RUN = (
     "run", "run_id", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try",
 )  # fmt: skip
+SEED = ("seed", "random_seed")
 SYSTEM = (
     "system", "model", "system_name", "model_name", "system_id", "model_id", "method", "method_name", "classifier", "classifier_name",
     "algorithm", "generator", "framework",

@@ -348,12 +348,13 @@ class RoleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An interpretation of which the data are no proof: a warning of a test or a board, a question of a gate."""
+    """An interpretation of which the data are no proof: a warning of a test or a board, and, if it `asks`, a question of a gate."""
 
     code: str
     detail: str
     pointer: str
     choices: tuple[Choice, ...] = ()
+    asks: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,10 +211,16 @@ def _names_systems(frame: Frame, name: str) -> bool:
 
 
 def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
-    """Columns of texts that may name the systems in a long table: with the key, or with a column of more values, they distinguish the rows."""
+    """Columns of texts that may name the systems in a long table: with the key and perhaps the run, or with a column of more values, they distinguish the rows."""
     texts = [name for name in frame.names[:MOST_LOOKED_AT] if frame.is_text(name) and name not in key]
     if key:
-        return [] if frame.is_unique(key) else [name for name in texts if frame.is_unique((*key, name))]
+        runs = [(), *((run,) for name in names.RUN if (run := frame.find((name,))) is not None)]
+        shown = [
+            name
+            for name in texts
+            if any(frame.is_unique((*key, *run, name)) for run in runs if name not in run)
+        ]
+        return [] if frame.is_unique(key) else shown
     values = {name: len(set(keys)) for name in texts if (keys := frame.keys_known(name)) is not None}
     few = {name: count for name, count in values.items() if 1 < count <= frame.n / LEAST_VALUES}
     return [

@@ -46,6 +46,7 @@ from .parse import (
     sequential_of,
     settled,
     unit_findings,
+    warnings_of,
     with_picture_data,
 )
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
@@ -495,7 +496,7 @@ def _tests_of_files(
             if question is not None:  # the candidate is unknown
                 at = places("/options/system_u")
                 raise InvalidTest.at(at, "choose_roles", question.detail, question.choices)
-            for finding in test.reading.findings:
+            for finding in (one for one in test.reading.findings if one.asks):
                 raise InvalidTest.at(places(finding.pointer), finding.code, finding.detail, finding.choices)
             tests.append(test)
         except InvalidTest as error:
@@ -603,7 +604,8 @@ def _metric(
     decided = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
     fails = next((rule for rule in map(_fails_by_slices, (own, common)) if rule is not None), False)
     asked = Metric(name, test.data, test.spec, test.options, decided, baseline, fails)
-    return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test)))
+    read = warnings_of(() if test.reading is None else test.reading.findings)
+    return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test), *read))
 
 
 def _fails_by_slices(terms: Terms) -> bool | None:

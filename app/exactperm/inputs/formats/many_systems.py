@@ -126,7 +126,7 @@ def _long(
         called = " of ".join(map(quoted, names))
         (outputs,) = tables.outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
         boards.setdefault(names[1] if dataset else None, {})[names[0]] = outputs
-    findings, unlike = tables.samples_finding(frame, key), 0
+    findings, unlike = tables.runs_findings(frame, key, options), 0
     for name in sorted(boards, key=str):
         keys, found = outputs_by_id.other_items(list(boards[name].values()), options, WHO, _place)
         findings += found
@@ -196,7 +196,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return boards, metric, tables.samples_finding(frame, key)
+    return boards, metric, tables.runs_findings(frame, key, options)
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:

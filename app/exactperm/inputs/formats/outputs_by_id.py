@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...answers.reading import LeftOut, Read
+from ...answers.reading import LeftOut, Read, Remark
 from ...errors import Choice, Flaw, InvalidTest, mapped
 from ...statistics.columns import EXCHANGE_RUNS, OF_RUNS, slices_of, taken, unequal_runs
 from ...statistics.effects import weights_of
@@ -35,7 +35,7 @@ class SystemOutputs:
 
     `by_order`: the file has no ids, so the keys are running numbers. `paths` are pointers to the records, relative to the source's.
     `runs` is the number of runs behind a single number of an item, such as pass@k or a tool's mean; one by default. `context` describes
-    the items, by the names of columns or fields.
+    the items, by the names of columns or fields. `empty` is the number of runs without a value.
     """
 
     source: Source
@@ -47,6 +47,7 @@ class SystemOutputs:
     weights: list[str | None] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
     context: dict[str, list[Any]] = field(default_factory=dict)
+    empty: int = 0
     _index: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -276,6 +277,8 @@ def known_values(
     ids: Any = range(1, len(values) + 1) if outputs.ids is None else outputs.ids
     side = by_id(ids, values)
     notes.append(Read(role, len(ids), source.label, source.name[:80]))
+    if isinstance(outputs, SystemOutputs) and outputs.empty:
+        notes.append(Remark(role, f"runs without a score, which count as not made: {outputs.empty:,}."))
     if not side.absent or on_missing == BOUNDS:
         return side
     if on_missing == "drop":

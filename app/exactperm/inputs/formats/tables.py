@@ -26,7 +26,7 @@ from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..format import FirstLook, Format, Sign
 from ..frame import NO_HEADER, Frame, Rows, frame_of, taken_rows
 from ..json_records import SLICES, holds_table, labels_in_cell
-from ..names import RUN, SCORE, folded, is_one_of
+from ..names import RUN, SCORE, SEED, folded, is_one_of
 from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
@@ -125,7 +125,7 @@ def outputs_of(
     columns: list[Any] = [
         _checked(frame, score, frame.values(score, reader, rows, gaps=gaps), own) for score in scores
     ]
-    ids = ids_of(frame, key, own)
+    ids, empty = ids_of(frame, key, own), [0] * len(columns)
     for score in scores:
         refuse_metrics(frame, key, score)
     if not key.columns:
@@ -137,6 +137,10 @@ def outputs_of(
             raise _twice(frame, ids, own, key, system)
         codes = numbered(ids)[0]
         order, lengths = np.argsort(codes, kind="stable"), np.bincount(codes)
+        if (
+            clusters is not None and key.run is not None
+        ):  # run r of all items of a cluster is exchanged together
+            order = np.lexsort((numbered(frame.texts(key.run, own))[0], codes))
         first = order[np.cumsum(lengths) - lengths]
         before = first[codes].tolist()
         for column, what in ((clusters, "cluster"), (weights, "weight")):
@@ -145,10 +149,12 @@ def outputs_of(
                 here, there = (quoted(str(column[row])) for row in (at, before[at]))
                 detail = f"the item {quoted(ids[at])} has the {what} {here} here and {there} before."
                 raise frame.refused(int(own[at]), "", f"{what}_mismatch", detail)
-        columns = [
-            _joined(frame, score, column, own, order, lengths)
-            for score, column in zip(scores, columns, strict=True)
-        ]
+        empty = [column.count(None) if isinstance(column, list) else 0 for column in columns]
+        for score, column in zip(scores, columns, strict=True) if clusters is not None and any(empty) else ():
+            if None in column:
+                detail = "a run has no value, and the items of a cluster need the same runs."
+                raise frame.refused(int(own[column.index(None)]), score, "missing_value", detail)
+        columns = [_joined(column, order, lengths) for column in columns]
         ids = taken(ids, first)
         clusters, weights = (column and taken(column, first) for column in (clusters, weights))
         own = own[first]
@@ -164,9 +170,9 @@ def outputs_of(
     systems = [
         SystemOutputs(
             frame.source, not key.columns, ids, column, Cells(frame, own, score, places), clusters or nothing, weights or nothing,
-            context=context,
+            context=context, empty=without,
         )
-        for score, column in zip(scores, columns, strict=True)
+        for score, column, without in zip(scores, columns, empty, strict=True)
     ]  # fmt: skip
     if not frame.is_table:
         for score in scores:
@@ -237,22 +243,15 @@ def _weights(frame: Frame, name: str, rows: Rows, reader: NumberReader) -> list[
     return [text.replace(",", ".", 1) if text is not None and "." not in text else text for text in texts]
 
 
-def _joined(
-    frame: Frame, score: str, column: Column | list[Value], rows: Rows, order: Positions, lengths: Positions
-) -> Repeated | list[Value]:
-    """Join the values of the rows of each item, its samples, by their order and number."""
+def _joined(column: Column | list[Value], order: Positions, lengths: Positions) -> Repeated | list[Value]:
+    """Join the values of the rows of each item, its samples, by their order and number; rows without a value are no samples."""
     if isinstance(column, np.ndarray):
         return Repeated(column[order], lengths)
     values: list[Value] = []
     for places in np.split(order, np.cumsum(lengths)[:-1]):
-        group: list[Any] = [
-            value if isinstance(value, tuple) else (value,) for value in taken(column, places)
-        ]
-        for at, value in zip(places.tolist(), group, strict=True):
-            if None in value and len(group) > 1:
-                detail = "one of several runs of an item has no value."
-                raise frame.refused(int(rows[at]), score, "missing_value", detail)
-        values.append(column[int(places[0])] if len(group) == 1 else tuple(itertools.chain(*group)))
+        group = [value if isinstance(value, tuple) else (value,) for value in taken(column, places)]
+        numbers = tuple(number for value in group for number in value if number is not None)
+        values.append(column[int(places[0])] if len(group) == 1 else numbers or None)
     return values
 
 
@@ -320,8 +319,24 @@ def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
     raise InvalidTest.at(frame.place(0, score), code, f"{frame.source.label}: {detail}")
 
 
-def samples_finding(frame: Frame, key: Key) -> tuple[Finding, ...]:
-    """The finding that rows with the same key were averaged although nothing shows that they are runs."""
+def runs_findings(frame: Frame, key: Key, options: ReaderOptions) -> tuple[Finding, ...]:
+    """The findings that rows with the same key were averaged although nothing shows that they are runs, and that a run may be one of all items."""
+    if (
+        key.run is not None
+        and is_one_of(key.run, SEED)
+        and options.exchange != "items"
+        and roles.cluster_of(frame, options) is None
+    ):
+        items, runs, both = (
+            len(set(frame.keys_together(of) or ()))
+            for of in (key.columns, (key.run,), (*key.columns, key.run))
+        )
+        if min(items, runs) > 1 and both == items * runs:
+            detail = (
+                f"Every item has every {quoted(key.run)}, and each item's runs were exchanged separately. If it is the seed of a training, which "
+                "all items share, runs of different items are not independent: give a column with one value for all items as `clusters`."
+            )
+            return (Finding("runs_may_be_shared", detail, frame.top, asks=False),)
     if not key.samples:
         return ()
     name = ", ".join(map(quoted, key.columns))
@@ -405,7 +420,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
             ]
     return scores_reading(
         u, v, options, notes, format_, clustered=None not in clusters, metric=said.metric, direction_question=said.direction_question,
-        score_names=names, findings=(*said.findings, *samples_finding(frames[0], keys[0])),
+        score_names=names, findings=(*said.findings, *runs_findings(frames[0], keys[0], options)),
         id_column=",".join(keys[0].columns) if keys[0].shown else None,
         beside=_beside([(frame, places, None) for frame, places in zip(frames, of_rows, strict=True)], options, notes),
     )  # fmt: skip
@@ -478,7 +493,7 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=systems.names, metric=said.metric,
         role_question=systems.question, direction_question=said.direction_question,
-        findings=(*said.findings, *samples_finding(frame, key), *([] if cluster else _runs_finding(frame, key))),
+        findings=(*said.findings, *runs_findings(frame, key, options), *([] if cluster else _runs_finding(frame, key))),
         beside=_beside([(frame, Places(key, cluster, weight), None)] * 2, options, notes, names),
     )  # fmt: skip
 
@@ -580,7 +595,7 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
         notes.append(f"The score of an item is its {quoted(score)}.")
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
-        role_question=chosen.question, findings=samples_finding(frame, key),
+        role_question=chosen.question, findings=runs_findings(frame, key, options),
         beside=_beside([(frame, Places(key, cluster, weight), each) for each in own], options, notes),
     )  # fmt: skip
 
