@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .client.compare_requests import compare_files
     from .client.requests import counts, effects, files, metric, predictions, scores
     from .client.results import CompareResult, GateResult, PowerResult, TestResult
-    from .local.run import compare, gate, power, systems, test
+    from .local.run import compare, gate, power, preferences, systems, test
 
 __all__ = [
     "Client",
@@ -31,6 +31,7 @@ __all__ = [
     "metric",
     "power",
     "predictions",
+    "preferences",
     "scores",
     "systems",
     "test",
@@ -40,12 +41,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(
-        import_module(
-            ".local.run" if name in {"compare", "gate", "power", "systems", "test"} else ".client", __name__
-        ),
-        name,
-    )
+    local = name in {"compare", "gate", "power", "preferences", "systems", "test"}
+    value = getattr(import_module(".local.run" if local else ".client", __name__), name)
     globals()[name] = value
     return value
 

@@ -213,6 +213,11 @@ class CompareRecord:
     datasets: Mapping[str, BoardRecord] | None
     overall: BoardRecord | None
     frontier: Annotated[FrontierRecord | None, "With costs; null without."] = None
+    bradley_terry: Annotated[
+        Mapping[str, float] | None,
+        "Of preferences, beside the tests and none itself: log-odds strengths of the Bradley-Terry model (maximum likelihood, "
+        "ties as half a win, mean 0). Null where there is none (warning no_bradley_terry), and for other data.",
+    ] = None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...] = ()
 

@@ -220,6 +220,20 @@ class CorrectionRecord:
     difference: Annotated[float | None, "Without covariates."] = None
 
 
+@dataclass(frozen=True, slots=True)
+class PositionBiasRecord:
+    """How often the first and the second model of a battle won, and whether the place decides.
+
+    p_value is two-sided and flips the sign of each id's sum of +1 (the first won) and -1 (the second won). It is valid where
+    both orders were asked, or where the order was drawn.
+    """
+
+    first: int
+    second: int
+    ties: int
+    p_value: PValue
+
+
 def _correction(record: CorrectionRecord | None) -> dict[str, Any] | None:
     return None if record is None else {wire_name(name): value for name, value in asdict(record).items()}
 
@@ -604,6 +618,9 @@ class TestRecord:
     slices: Annotated[SlicesRecord | None, "The tests of slices of the items, if requested."] = None
     correction: Annotated[
         CorrectionRecord | None, Form(CorrectionRecord | None, _correction), "Null for scores as they are."
+    ] = None
+    position_bias: Annotated[
+        PositionBiasRecord | None, "Of the battles between both models; null for other data."
     ] = None
     method: MethodRecord
     null: NullRecord

@@ -115,6 +115,7 @@ TESTS: dict[Kind, str] = {
     "counts": "Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums.",
     "predictions": "Raw outputs of both systems and gold: accuracy, classes, entities, translations.",
     "systems": "Several systems at once: a contrast, a trend (Page), whether any differs (Cochran's Q, Friedman), an interaction.",
+    "preferences": "Battles of two models, judged by people or a model: shares of wins, with ties and position bias.",
     "files": "Evaluation files: the format determines what they contain, and the kind of test.",
 }
 QUESTIONS: dict[Kind, str] = {

@@ -36,7 +36,7 @@ from .errors import (
     UnreadableAnswer,
     UnsupportedMedia,
 )
-from .requests import counts, effects, files, gate, metric, power, predictions, scores
+from .requests import counts, effects, files, gate, metric, power, predictions, preferences, scores
 from .responses import Answers, Job
 from .results import (
     Board,
@@ -99,6 +99,7 @@ __all__ = [
     "metric",
     "power",
     "predictions",
+    "preferences",
     "scores",
     "systems",
 ]

@@ -358,6 +358,20 @@ class _Calls(Connection):
         )
 
     @method
+    def preferences(
+        self,
+        battles: Any,
+        u: str | None = None,
+        v: str | None = None,
+        *,
+        store: bool = False,
+        **options: Unpack[Options],
+    ) -> TypedCall[TestResult]:
+        """Test which of two models is preferred; see `requests.preferences`."""
+        request = requests.preferences(battles, u, v, **options)
+        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
+
+    @method
     def files(self, /, **files_and_fields: FileLike | Any) -> TypedCall[TestResult]:
         """Test evaluation files; keywords as for `requests.files`, and `store`, a field of the form."""
         return TypedCall(call_of(requests.files(**files_and_fields)), reader_of(TestResult))

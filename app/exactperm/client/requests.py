@@ -18,7 +18,7 @@ from .errors import InvalidData
 from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
 
-Kind = Literal["effects", "scores", "counts", "predictions", "files"]
+Kind = Literal["effects", "scores", "counts", "predictions", "preferences", "files"]
 Solve = Literal["power", "n", "effect", "floor", "false_alarm"]
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent", "at_least", "not_below"]
 FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
@@ -261,6 +261,20 @@ def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
 def predictions(gold: Any, u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """The outputs of both systems and the gold standard: a label per item, a list of labels, or a text."""
     return _request("predictions", {"gold": gold, "u": u, "v": v}, options)
+
+
+def preferences(
+    battles: Any, u: str | None = None, v: str | None = None, **options: Unpack[Options]
+) -> TestRequest:
+    """Which of two models is preferred, by battles: [{"id": …, "model_a": …, "model_b": …, "winner": …}, …].
+
+    Or a file or a table with these columns, read as the format votes. `u` and `v` name the models, and are needed where there are
+    more than two.
+    """
+    if not isinstance(battles, list | tuple) or not all(isinstance(one, Mapping) for one in battles):
+        return files(file=battles, format="votes", system_u=u, system_v=v, **options)
+    given = {"battles": battles, "u": u, "v": v}
+    return TestRequest("preferences", given, _options(options))
 
 
 def files(**files_and_fields: FileLike | Any) -> TestRequest:

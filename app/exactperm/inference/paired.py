@@ -54,6 +54,7 @@ from .correlation import correlation_test
 from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
 from .joint import JointTest, joint_test
 from .options import Options, members, request_digest
+from .positions import PlannedPositions, planned_positions
 from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .runs import GENERALISES_TO, BothTest, exchange_of, runs_test
@@ -262,7 +263,14 @@ _ASIDE_S = 1.0
 
 
 Planned = (
-    PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity | SequentialTest | PlannedSlices
+    PlannedTest
+    | PlannedInterval
+    | Dust
+    | Fillings
+    | PlannedSensitivity
+    | SequentialTest
+    | PlannedSlices
+    | PlannedPositions
 )
 
 
@@ -283,6 +291,7 @@ class Prepared:
     sensitivity: PlannedSensitivity | None = None
     sequential: SequentialTest | None = None
     slices: PlannedSlices | None = None
+    positions: PlannedPositions | None = None
 
     @property
     def seconds(self) -> float:
@@ -305,6 +314,7 @@ class Prepared:
             self.sensitivity,
             self.sequential,
             self.slices,
+            self.positions,
         )
         return [part for part in others if part is not None]
 
@@ -390,6 +400,9 @@ def prepare(
             options.alpha,
             lambda name, n, items: SliceTest(name, n, planned_test(items, spec, alone, budget)),
         )
+    positions = None
+    if isinstance(data, Scores) and data.positions is not None:
+        positions = planned_positions(data.positions, partial(planned_test, budget=budget))
     return Prepared(
         given,
         given_spec,
@@ -404,6 +417,7 @@ def prepare(
         sensitivity,
         sequential,
         slices,
+        positions,
     )
 
 
@@ -555,6 +569,7 @@ def finish(prepared: Prepared) -> TestRecord:
         slices=None if slices is None else slices.record,
         repeats=repeats_record(prepared.data, prepared.spec),
         correction=correction_record(prepared.test.problem),
+        position_bias=None if prepared.positions is None else prepared.positions.solve(),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,

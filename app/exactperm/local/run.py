@@ -179,6 +179,19 @@ def systems(
     return _answer(TestResult, compare_requests.systems(systems, statistic, scores, **options))
 
 
+def preferences(
+    battles: Any, u: str | None = None, v: str | None = None, **options: Unpack[Options]
+) -> TestResult:
+    """Test which of two models is preferred; parameters and errors as for `exactperm.client.preferences`.
+
+    >>> battles = [{"id": n, "model_a": "new", "model_b": "old", "winner": "model_a"} for n in range(6)]
+    >>> answer = preferences(battles, "new", "old")
+    >>> answer.statistic.observed, answer.p_value, answer.position_bias.first
+    (1.0, 0.03125, 6)
+    """
+    return _answer(TestResult, requests.preferences(battles, u, v, **options))
+
+
 def power(
     design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
     solve: Solve | None = None,

@@ -34,6 +34,7 @@ PATHS: dict[str, Kind] = {
     "/v1/batch": "batch",
     "/v1/tests/files": "files",
     "/v1/tests/systems": "systems",
+    "/v1/tests/preferences": "preferences",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }
 REQUEST_ID = "-"

@@ -246,6 +246,18 @@ def of_the_correction(record: TestRecord, say: Say) -> str | None:
     )
 
 
+def of_the_positions(record: TestRecord) -> str | None:
+    """Which place won how often, in a sentence; None for other data."""
+    bias = record.position_bias
+    if bias is None:
+        return None
+    return (
+        f"The model that was shown first won {counted(bias.first, 'battle')} and the second {bias.second:,}, with "
+        f"{counted(bias.ties, 'tie')}: if the place did not matter, a split at least as uneven would come about with probability "
+        f"{plain_probability(bias.p_value)}, where both orders were asked or the order was drawn."
+    )
+
+
 _ROLES = (("candidate", "baseline"), ("candidate", "threshold"))
 _INTERVALS = {
     "tango_score": "Tango's score interval, asymptotic",
@@ -310,6 +322,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
         chance(record, names_of(record, say)),
         of_the_exchange(record),
         of_the_correction(record, say),
+        of_the_positions(record),
         interval_sentence(record),
         _by_item(record),
         of_the_missing(record),
@@ -335,6 +348,7 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
     parts = [
         estimate(record, names_of(record, say), say, up, down),
         of_the_correction(record, say),
+        of_the_positions(record),
         interval_sentence(record),
         _missing_in_gate(record),
         sensitivity_sentence(metric),

@@ -27,7 +27,9 @@ from .messages import JSON, NDJSON, STORE, Body, Job, Limits, RenderedResponse, 
 from .parse import inflated
 from .query import ELSEWHERE, options_of_query
 
-OfAList = Literal["effects", "scores", "counts", "predictions", "systems", "gate", "compare", "power"]
+OfAList = Literal[
+    "effects", "scores", "counts", "predictions", "systems", "preferences", "gate", "compare", "power"
+]
 OF_A_LIST: tuple[str, ...] = get_args(OfAList)
 SPACE = " \t\n\r"
 OF_A_TEST = {"kind", "request"}

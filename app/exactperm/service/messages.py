@@ -25,7 +25,7 @@ from ..reports.representations import (
 from ..settings import Settings
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "systems", "plan", "gate", "compare", "power", "batch"]
+Kind = TestKind | Literal["files", "systems", "preferences", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
 # Whether an answer can be stored: with a database, without one, as part of a list, without a server.
 Keeps = Literal["kept", "off", "listed", "alone"]
@@ -177,6 +177,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "predictions": (JSON, NDJSON),
     "files": (MULTIPART,),
     "systems": (JSON, MULTIPART),
+    "preferences": (JSON,),
     "plan": (JSON,),
     "gate": (JSON, MULTIPART),
     "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
@@ -187,6 +188,7 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
     **dict.fromkeys(get_args(TestKind), OF_A_TEST),
     "files": OF_A_TEST,
     "systems": OF_A_TEST,
+    "preferences": OF_A_TEST,
     "plan": (JSON_NAME,),
     "gate": OF_A_GATE,
     "compare": OF_A_COMPARISON,

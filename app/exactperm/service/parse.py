@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +183,7 @@ class ParsedTest:
     answer.
     """
 
-    kind: Kind
+    kind: Kind | Literal["preferences"]
     data: Paired
     spec: StatisticSpec
     options: Options

@@ -28,7 +28,7 @@ from ..inference.several_systems import PreparedSystems, finish_systems
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
-from . import problems, systems
+from . import preferences, problems, systems
 from .answers import answer_id, content_of, render_plan, rendered
 from .compare import carriers, comparison as boards
 from .compare.comparison import ParsedCompare, comparison_of, parse_compare
@@ -189,6 +189,8 @@ def parse_plan(
         parsed = comparison_of(carriers.of_json(envelope.request, context, places), job)
     elif envelope.kind == "systems":
         parsed = systems.of_json(envelope.request, context, places, job)
+    elif envelope.kind == "preferences":
+        parsed = preferences.of_json(envelope.request, context, places, job)
     else:
         parsed = parse_document(Document(envelope.kind, envelope.request, places, context), job)
     # `store` of the inner request applies when it is sent.
@@ -380,6 +382,7 @@ PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
     "power": parse_power,
     "plan": parse_plan,
     "systems": systems.parse_systems,
+    "preferences": preferences.parse_preferences,
 }
 
 

@@ -250,6 +250,7 @@ SYNONYMS: Mapping[str, str] = {
     "statistic": "metric measure stat",
     "timeout_s": "timeout deadline",
     "systems": "models",
+    "battles": "votes matches games comparisons",
     "labels": "human humans human_labels human_scores annotations",
     "label_column": "human_column labels_column labels_u labels_v annotation_column",
     "covariates": "covariate controls control_variables length_control",

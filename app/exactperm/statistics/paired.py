@@ -148,6 +148,7 @@ class Scores:
     """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
 
     `weights` None means that all items count alike. `gaps` are the items with a missing outcome, where there are any.
+    `positions` of battles are 1 where the model that was shown first won, -1 where the second did, and 0 for ties.
     """
 
     u: Column | Repeated
@@ -156,6 +157,7 @@ class Scores:
     weights: Weights | None = None
     gaps: Gaps | None = None
     correction: Correction | None = None
+    positions: Repeated | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,14 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope, SystemsRequest
+from ...service.schema.compare import (
+    Battle,
+    CompareRequest,
+    Dataset,
+    PlanEnvelope,
+    PreferencesRequest,
+    SystemsRequest,
+)
 from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
 from ...version import __version__
 from .job_operations import (
@@ -29,6 +36,7 @@ from .operations import (
     gate_operation,
     plan_operation,
     power_operation,
+    preferences_operation,
     problem_response,
     reference,
     systems_operation,
@@ -65,6 +73,7 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/tests/predictions": partial(test_operation, "predictions", "Test predictions"),
     "/v1/tests/files": files_operation,
     "/v1/tests/systems": systems_operation,
+    "/v1/tests/preferences": preferences_operation,
     "/v1/plan": plan_operation,
     "/v1/compare": compare_operation,
     "/v1/gate": gate_operation,
@@ -88,6 +97,8 @@ def document(app: FastAPI) -> dict[str, Any]:
             Dataset,
             PowerRequest,
             SystemsRequest,
+            PreferencesRequest,
+            Battle,
         ),
         *JOB_REQUESTS,
         *LIST_REQUESTS,

@@ -13,7 +13,7 @@ from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
 from ...service import messages
 from ...service.batch import OfAList
 from ...service.messages import JSON, NDJSON
-from ...service.schema.compare import CompareRequest, SystemsRequest
+from ...service.schema.compare import CompareRequest, PreferencesRequest, SystemsRequest
 from ...service.schema.fields import Store, Wire
 from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES, GateRequest, PowerRequest
 from .operations import (
@@ -39,6 +39,7 @@ from .schemas import Answer, CompareAnswer, GateAnswer, PowerAnswer, Problem, Ru
 OF_A_KIND: dict[str, type[BaseModel]] = dict(REQUEST_MODELS.items())
 OF_A_KIND |= {
     "systems": SystemsRequest,
+    "preferences": PreferencesRequest,
     "gate": GateRequest,
     "compare": CompareRequest,
     "power": PowerRequest,

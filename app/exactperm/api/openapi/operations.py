@@ -38,6 +38,7 @@ from ...service.schema.compare import (
     CompareChoices,
     CompareRequest,
     PlanEnvelope,
+    PreferencesRequest,
     SystemsRequest,
     SystemsStatistic,
 )
@@ -543,6 +544,15 @@ def systems_operation() -> dict[str, Any]:
     content = {messages.JSON: json_content(SystemsRequest), messages.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
+
+
+def preferences_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for tests of preferences."""
+    content, parameters = (
+        {messages.JSON: json_content(PreferencesRequest)},
+        [format_parameter(OF_A_TEST), *RUNNING],
+    )
+    return _with_p_value(operation("Test preferences", "tests", content, _answers(), parameters))
 
 
 def _of_tables() -> dict[str, Schema]:

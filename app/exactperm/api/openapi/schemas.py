@@ -121,7 +121,9 @@ CompareAnswer = _answer(
     "null; `overall` is the board over all data sets.",
 )
 PlanAnswer = _answer(
-    PlanRecord, "The method and cost of a test, and the alternatives.", TestKind | Literal["systems"]
+    PlanRecord,
+    "The method and cost of a test, and the alternatives.",
+    TestKind | Literal["systems", "preferences"],
 )
 PowerAnswer = _answer(PowerRecord, f"The answer to a question about power. {_FUNCTION}")
 ComparePlanAnswer = _answer(ComparePlanRecord, "The methods and cost of a comparison.", Literal["compare"])

@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest, choices_of
+from ...statistics.paired import Repeated, Scores
 from ..format import FirstLook, Format, Sign
 from ..json_records import value_of
 from ..number_text import NumberReader, Value
@@ -80,7 +83,7 @@ class Rows:
     no note. `agree` must be equal in both files, with pointers; `task` is the file's task, by its name or header. `repeats`: an item
     has several rows, whose numbers are averaged, or `most` takes the largest. `partial`: on_missing drop leaves a run out instead of
     its item. `ways` are choices if numbers of runs differ. `at_rows`: errors about an item point to its row instead of its number. A
-    list holds several numbers of an item, or with `of_corpus` a part of a corpus metric.
+    list holds several numbers of an item, or with `of_corpus` a part of a corpus metric. `positions` are those of `Scores`, by id.
     """
 
     source: Source
@@ -102,6 +105,7 @@ class Rows:
     at_rows: bool = False
     of_corpus: bool = False
     notes: tuple[str, ...] = ()
+    positions: Mapping[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -256,10 +260,16 @@ def reading(
         options = replace(options, on_missing="error")  # missing items already count 0 in the rows
     require_same(u, v, sides, options)
     more_notes, more = _checked(u, v, sides, options)
-    return scores_reading(
+    made = scores_reading(
         systems[0], systems[1], options, notes, format_, more_notes=more_notes,
         clustered=any(row.cluster is not None for rows in sides for row in rows), findings=(*findings, *more), **known,
     )  # fmt: skip
+    if not u.positions:
+        return made
+    data = cast("Scores", made.data)
+    own = [sorted(u.positions[str(key)]) for key in data.pairing.ids or ()]
+    values, lengths = np.concatenate(own, dtype=np.int64), np.fromiter(map(len, own), dtype=np.int64)
+    return replace(made, data=replace(data, positions=Repeated(values, lengths)))
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:

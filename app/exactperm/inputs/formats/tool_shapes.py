@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...answers.reading import Remark
+from ..battles import IDS, SHARE
 from ..format import FirstLook, Sign
 from ..json_records import Record, key_of, read_records
 from ..names import ID, SCORE, SYSTEM, find
@@ -272,7 +273,6 @@ VOTES = (
     ("generator_1", "generator_2", "preference"),
     ("model_1", "model_2", "g1_winner"),
 )
-IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
 COUNTED = {"wins": 1.0, "losses": 0.0, "ties": 0.5}
 TIES = frozenset(("tie", "tie (bothbad)", "bothbad", "both_bad", "draw"))
 OF_COUNTS = (
@@ -346,8 +346,8 @@ def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Ro
             raise source.refused("", "not_a_count", f"{name} is not a whole number from 0.", name)
         source.refuse_more(len(rows) // 2 + n, options.max_items)
         for system, share in (("u", won), ("v", 1 - won)):
-            rows += [Row(f"{name} {index}", {"win rate": share}, name, None, system) for index in range(n)]
-    return Rows(source, rows, metric="win rate", higher_is_better=True, notes=(OF_COUNTS,))
+            rows += [Row(f"{name} {index}", {SHARE: share}, name, None, system) for index in range(n)]
+    return Rows(source, rows, metric=SHARE, higher_is_better=True, notes=(OF_COUNTS,))
 
 
 def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -359,6 +359,7 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
     is_json = text.lstrip().startswith(("{", "["))
     records = _of_games(read_records(source, [], flat=False).records) if is_json else _table_rows(text)
     rows: list[Row] = []
+    positions: dict[str, list[int]] = {}
     for index, (path, row) in enumerate(records):
         form = form or _votes_in(row)
         if form is None:
@@ -367,17 +368,28 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
         id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), index)
         if share is None and row.get(form[2]) not in (None, "", "error"):
             detail = f"{quoted(row[form[2]])} does not name the winner: give {form[0]}, {form[1]} or tie."
-            raise source.refused(path, "not_a_vote", detail, form[2])
+            code = "unknown_winner" if form is VOTES[0] else "not_a_vote"
+            raise source.refused(path, code, detail, form[2])
         names = str(row.get(form[0])), str(row.get(form[1]))
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
-            rows.append(Row(key, {"win rate": won}, path, None, name))
+            rows.append(Row(key, {SHARE: won}, path, None, name))
+        if form is VOTES[0] and share is not None and "file" in files:
+            positions.setdefault(rows[-1].key, []).append(int(2 * share - 1))
     chosen = {options.system_u, options.system_v}
     if "file" in files and None not in chosen:
         # From one file, only the votes between the two compared systems.
         keys = Counter(key for key, system in {(row.key, row.system) for row in rows} if system in chosen)
         rows = [row for row in rows if row.system not in chosen or keys[row.key] == 2]
-    return Rows(source, rows, metric="win rate", higher_is_better=True, repeats=True, notes=(OF_VOTES,))
+    return Rows(
+        source,
+        rows,
+        metric=SHARE,
+        higher_is_better=True,
+        repeats=True,
+        notes=(OF_VOTES,),
+        positions=positions,
+    )
 
 
 # PyTerrier: a line for each measure of each query of each system (pyterrier/_evaluation/_experiment.py, perquery.csv).
