@@ -97,6 +97,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files", "/v1/tests/systems",
+        "/v1/tests/preferences",
         "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
@@ -256,7 +257,7 @@ def test_an_answer_with_everything_fits_its_schema_and_each_member_is_needed(ser
     check = validator("TestAnswer")
     check.validate(answer)
     left = {"reading", "repeats", "missing", "curtailed"}
-    left |= {"exchange", "generalises_to", "exchanges", "slices", "correction"}
+    left |= {"exchange", "generalises_to", "exchanges", "slices", "correction", "position_bias"}
     assert {name for name, value in answer.items() if value is None} == left
     # Repeated samples and a missing outcome fill two of them; no answer to JSON has read a file.
     sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name], 1] for name in "abc"}}

@@ -36,6 +36,9 @@ BODIES["compare"] = '{"kind": "scores", "systems": {"A": [1, 0, %s], "B": [0, 1,
 BODIES["systems"] = (
     '{"systems": {"A": [1, 0, %s], "B": [0, 1, 1], "C": [1, 1, 1]}, "statistic": {"name": "friedman"}}'
 )
+BODIES["preferences"] = (
+    '{"battles": [{"id": %s, "model_a": "A", "model_b": "B", "winner": "tie"}], "alpha": 0.1}'
+)
 
 NUMBERS = {
     "NaN": "NaN",

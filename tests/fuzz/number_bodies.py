@@ -190,6 +190,18 @@ SEVERAL: list[dict[str, Any]] = [
     {"systems": SYSTEMS, "statistic": "contrast", "weights": {"A": 1, "B": -0.5, "C": -0.5}},
     {"systems": ["A", "B", "C"], "scores": [[1, 0, 2], [0.5, 0, 1], [1, 1, 0]], "statistic": "friedman"},
 ]  # fmt: skip
+BATTLES = [
+    {"id": 1, "model_a": "A", "model_b": "B", "winner": "model_a"},
+    {"id": 1, "model_a": "B", "model_b": "A", "winner": "tie"},
+    {"id": 2, "model_a": "B", "model_b": "A", "winner": "model_a"},
+    {"id": 3, "model_a": "A", "model_b": "B", "winner": "model_b"},
+]
+PREFERENCES: list[dict[str, Any]] = [
+    {"battles": BATTLES, **ASKED, "confidence_level": 0.9},
+    {"battles": BATTLES, "u": "A", "v": "B", **SAMPLED},
+    {"battles": BATTLES, "method": "bounds", "precision": 0.01, "power": 0.8},
+    {"battles": BATTLES, "sequential": {"scale": 2, "prior_log_e": 0.5, "planned_n": 9, "max_difference": 1}},
+]
 GATE: dict[str, Any] = {"policy": "improve", "higher_is_better": True}
 
 
@@ -239,7 +251,7 @@ def pilot_of(kind: str) -> dict[str, Any]:
     return pilots[kind]
 
 
-MODELS = {"scores": "ScoresRequest", "counts": "CountsRequest", "predictions": "PredictionsRequest", "effects": "EffectsRequest", "gate": "GateRequest", "compare": "CompareRequest", "power": "PowerRequest", "systems": "SystemsRequest"}  # fmt: skip
+MODELS = {"scores": "ScoresRequest", "counts": "CountsRequest", "predictions": "PredictionsRequest", "effects": "EffectsRequest", "gate": "GateRequest", "compare": "CompareRequest", "power": "PowerRequest", "systems": "SystemsRequest", "preferences": "PreferencesRequest"}  # fmt: skip
 
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -250,6 +262,7 @@ def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from (("compare", body) for body in boards())
     yield from (("power", body) for body in powers())
     yield from (("systems", body) for body in SEVERAL)
+    yield from (("preferences", body) for body in PREFERENCES)
 
 
 class Place(NamedTuple):

@@ -154,7 +154,7 @@ def test_predictions_and_counts() -> None:
 
 def test_the_examples_in_docstrings_are_true() -> None:
     examples = doctest.testmod(exactperm.local.run)
-    assert (examples.failed, examples.attempted) == (0, 7)
+    assert (examples.failed, examples.attempted) == (0, 10)
 
 
 def test_a_gate_is_a_result_with_any_verdict() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,7 +234,9 @@ def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
 def read_from_file(parsed: ParsedTest) -> ParsedTest:
     """The same test, reported as read from a file that is a JSON request."""
     note = f"The file is a JSON request, as for POST /v1/tests/{parsed.kind}, and was read as one."
-    reading = Reading(parsed.kind, parsed.data, parsed.spec, (note,), "json-request", guessed=True)
+    reading = Reading(
+        cast("Kind", parsed.kind), parsed.data, parsed.spec, (note,), "json-request", guessed=True
+    )
     return replace(parsed, reading=reading)
 
 
