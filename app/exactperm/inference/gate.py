@@ -11,10 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import cache
 from typing import get_args
-
-import numpy as np
 
 from ..answers.gate import (
     TARGETS,
@@ -29,11 +26,9 @@ from ..answers.gate import (
     family_of,
     slices_decide,
 )
-from ..answers.test import SensitivityRecord, SequentialRecord, TestRecord
+from ..answers.test import SequentialRecord, TestRecord
 from ..engine.plan import Budget
-from ..engine.power.paired_binary import binomial_masses, lower_tail
 from ..engine.probability import SMALLEST
-from ..engine.root import root
 from ..errors import InvalidTest, choices_of
 from ..statistics.catalogue import DEFAULT_EXPRESSION
 from ..statistics.expression import POINTER, parse
@@ -49,6 +44,7 @@ from .one_sided import (
     Outcome,
     Question,
     ShiftedTest,
+    TangoSensitivity,
     TangoTest,
     favoured,
     greatest_known,
@@ -62,7 +58,7 @@ from .paired import Prepared, finish, prepare
 from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from .sequential import SequentialTest, sequential_test
-from .slices import AdjustedSlices, Found, PlannedSlices, SliceTest, law_of, planned_slices
+from .slices import AdjustedSlices, PlannedSlices, SliceTest, planned_slices
 from .target import TargetTest, target_test
 from .verdict import (
     Judgement,
@@ -76,82 +72,6 @@ from .verdict import (
     words_of,
 )
 from .warnings import refuse_undecidable
-
-# The differences that Tango's test of a margin could have found
-
-
-# Numbers of discordant items within so many standard deviations of the expected one are looked at.
-_FAR = 8.5
-_TOLERANCE = 1e-12
-_SECONDS_PER_TABLE = 8e-6
-METHOD = "tango_score"
-
-
-@dataclass(frozen=True, slots=True)
-class TangoSensitivity:
-    """The test of the gate, and the question; not exact, as the test is not, and the share of discordant items is the observed one."""
-
-    test: TangoTest
-    power: float
-    alpha: float
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time: a search among the tables of every number of discordant items."""
-        items = self.test.table.items
-        return _SECONDS_PER_TABLE * (2 * _FAR * math.sqrt(items) + 30) * math.log2(items + 2)
-
-    def solve(self) -> SensitivityRecord:
-        """Both numbers count from the margin on, in the direction of the test."""
-        table = self.test.table
-        items, sign = table.items, 1 if self.test.question.alternative == "greater" else -1
-        margin = sign * float(self.test.proportion)
-        seen = (table.only_u + table.only_v) / items
-        least = cache(self._least)
-        found = least(table.only_u + table.only_v)
-        critical = None if found is None else (2 * found - table.only_u - table.only_v) / items - margin
-
-        def power(beyond: float) -> float:
-            difference = margin + beyond
-            share = min(1.0, max(seen, abs(difference)))
-            first, masses = binomial_masses(items, share)
-            discordant = np.arange(first, first + len(masses))
-            least_wins = [least(one) for one in discordant.tolist()]
-            most_losses = np.array(
-                [-1 if own is None else d - own for d, own in enumerate(least_wins, first)]
-            )
-            losing = 0.5 if share == 0.0 else (1.0 - difference / share) / 2.0
-            return float((masses * lower_tail(most_losses, discordant, min(max(losing, 0.0), 1.0))).sum())
-
-        widest = 1.0 - margin
-        if power(widest) < self.power:
-            return self._record(critical, None)
-        if power(0.0) >= self.power:  # the test is asymptotic: its level may be above alpha
-            return self._record(critical, 0.0)
-        return self._record(
-            critical, root(lambda beyond: power(beyond) - self.power, 0.0, widest, tolerance=_TOLERANCE)
-        )
-
-    def _record(self, critical: float | None, detectable: float | None) -> SensitivityRecord:
-        whole = float(self.test.table.all_right)
-        critical, detectable = (None if one is None else one * whole for one in (critical, detectable))
-        return SensitivityRecord(self.power, critical, detectable, METHOD, exact=False)
-
-    def _least(self, discordant: int) -> int | None:
-        """The fewest items that only the tested side has right, of so many discordant ones, for p <= alpha; None if all do not do."""
-        if not self._rejects(discordant, discordant):
-            return None
-        low, high = -1, discordant
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._rejects(middle, discordant) else (middle, high)
-        return high
-
-    def _rejects(self, wins: int, discordant: int) -> bool:
-        upwards = self.test.question.alternative == "greater"
-        u, v = (wins, discordant - wins) if upwards else (discordant - wins, wins)
-        return self.test.tail(u, v)[0] <= self.alpha
-
 
 # The gate policy `equivalent`
 
@@ -304,38 +224,6 @@ _SURELY_ENOUGH = 1_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class MarginSlice(SliceTest):
-    """The test of a margin in one slice, beside that of no difference, which has the estimate."""
-
-    margin: MarginTest
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time of both."""
-        return self.test.seconds + self.margin.seconds
-
-    @property
-    def law(self) -> AdditiveTest | None:
-        """That of the differences less the margin."""
-        return law_of(self.margin.test) if isinstance(self.margin, ShiftedTest) else None
-
-    def run(self) -> Found:
-        """The p-value of the margin; one that is asymptotic has no attainable p-values."""
-        outcome = self.margin.run()
-        least, sampled = outcome.min_attainable_p, outcome.p_value_bounds_kind == "confidence"
-        return replace(
-            SliceTest.run(self),
-            p_value=outcome.p_value,
-            log10_p_value=outcome.log10_p_value,
-            bounds=outcome.p_value_bounds,
-            counts=outcome.p_value if sampled else outcome.p_value_bounds[1],
-            sampled=sampled,
-            attainable=(0.0, 1.0) if least is None else (least, least),
-            law=self.law if outcome.exact else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class GateSlicesTest:
     """The slices of a metric; `fail_if_any` where they decide."""
 
@@ -356,24 +244,18 @@ class GateSlicesTest:
                 break
             least = min(least, len(self.planned.tests) * one.p_value())
         record = found.record
+        asymptotic = any(isinstance(test.margin, TangoTest) for test in self.planned.tests)
         return Outcome(
-            procedure="tango_score" if self._is_asymptotic else "permutation",
+            procedure="tango_score" if asymptotic else "permutation",
             alternative=question.alternative,
             difference=float(question.difference),
             p_value=record.p_value,
             log10_p_value=found.log10_p_value,
             p_value_bounds=record.p_value_bounds,
-            p_value_bounds_kind="asymptotic" if self._is_asymptotic else record.p_value_bounds_kind,
-            exact=record.exact and not self._is_asymptotic,
+            p_value_bounds_kind="asymptotic" if asymptotic else record.p_value_bounds_kind,
+            exact=record.exact and not asymptotic,
             min_attainable_p=least if found.least_known else None,
             attainable_at_most=least,
-        )
-
-    @property
-    def _is_asymptotic(self) -> bool:
-        return any(
-            isinstance(test, MarginSlice) and isinstance(test.margin, TangoTest)
-            for test in self.planned.tests
         )
 
 
@@ -396,10 +278,9 @@ def _slices(test: Prepared, metric: Metric, question: Question, budget: Budget) 
         without = {one.name: one for one in slices.tests}
 
         def with_margin(name: str, n: int, items: Paired) -> SliceTest:
-            plain = without[name]
-            return MarginSlice(
-                name, n, plain.test, margin_test(replace(test, data=items, test=plain.test), question, budget)
-            )
+            plain = without[name].test
+            margin = margin_test(replace(test, data=items, test=plain), question, budget)
+            return SliceTest(name, n, plain, margin)
 
         slices = planned_slices(test.data, terms.alpha, with_margin)
     favours = [favoured(one.test, budget) for one in slices.tests] if metric.fail_if_any else []
@@ -432,7 +313,7 @@ class PreparedMetric:
     terms: GateTerms
     question: Question
     test: Prepared | TargetTest
-    margin: MarginTest | EquivalenceTest | AnytimeTest | None = None
+    margin: MarginTest | None = None
     against: str | None = None
     sensitivity: PlannedSensitivity | TangoSensitivity | None = None
     favoured: Favoured | None = None
@@ -484,11 +365,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     test = prepare(metric.data, metric.spec, options, budget)
     refuse_undecidable(test.data_warnings)
     _require_direction(test)
-    margin: MarginTest | EquivalenceTest | AnytimeTest | None
-    if options.sequential is not None:
-        margin = anytime_test(test, terms, question, options.sequential)
-    else:
-        margin = _margin(test, terms, question, budget)
+    margin = _margin(test, terms, question, budget)
     sensitivity = _sensitivity(test, margin, terms, budget)
     could_fail = _favoured(test, margin, budget) if terms.policy == "no_regression" else None
     slices = _slices(test, metric, question, budget)
@@ -498,9 +375,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     )
 
 
-def _favoured(
-    test: Prepared, margin: MarginTest | EquivalenceTest | AnytimeTest | None, budget: Budget
-) -> Favoured | None:
+def _favoured(test: Prepared, margin: MarginTest | None, budget: Budget) -> Favoured | None:
     """The bound of the least p-value of all outcomes, if that may be unknown: without it no gate may pass."""
     if margin is None:
         return favoured(test.test, budget)
@@ -508,10 +383,7 @@ def _favoured(
 
 
 def _sensitivity(
-    test: Prepared,
-    margin: MarginTest | EquivalenceTest | AnytimeTest | None,
-    terms: GateTerms,
-    budget: Budget,
+    test: Prepared, margin: MarginTest | None, terms: GateTerms, budget: Budget
 ) -> PlannedSensitivity | TangoSensitivity | None:
     """The sensitivity of the deciding test, if cheap; reports of gates always include it."""
     options = test.options
@@ -536,9 +408,10 @@ def _sensitivity(
     return planned if planned is not None and planned.seconds <= _LONGEST_S else None
 
 
-def _margin(
-    test: Prepared, terms: GateTerms, question: Question, budget: Budget
-) -> MarginTest | EquivalenceTest | None:
+def _margin(test: Prepared, terms: GateTerms, question: Question, budget: Budget) -> MarginTest | None:
+    """The test that decides in place of the ordinary one, if any."""
+    if test.options.sequential is not None:
+        return anytime_test(test, terms, question, test.options.sequential)
     if terms.policy == "equivalent":
         return equivalence_test(test, terms, budget)
     if terms.margin:
@@ -713,22 +586,13 @@ def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, al
     requested = [
         [
             metric.name,
-            _settings(metric.terms),
+            # Ids are as old as gates without thresholds, several baselines and slices.
+            {name: value for name, value in asdict(metric.terms).items() if value is not None},
             metric.test.id.removeprefix("t_"),
-            *_named(metric.against),
+            *([] if metric.against is None else [metric.against]),
             *(["fail_if_any"] if slices_decide([metric]) else []),
         ]
         for metric in metrics
     ]
     settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-def _settings(terms: GateTerms) -> dict[str, object]:
-    """The terms by name; ids are as old as gates without thresholds."""
-    return {name: value for name, value in asdict(terms).items() if value is not None}
-
-
-def _named(against: str | None) -> list[str]:
-    """Empty if there is none, so that answers without one keep their ids."""
-    return [] if against is None else [against]

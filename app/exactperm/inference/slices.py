@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from ..statistics.paired import Column, Paired, Pairing
 from .additive import AdditiveTest
 from .certificate import EXACT_STEPS, EXACT_WIDTH, PlannedTest, is_at_most, require
 from .options import Options
+
+if TYPE_CHECKING:
+    from .one_sided import MarginTest
 
 MOST_SLICES = 200
 _NAMED = 5
@@ -185,28 +188,33 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SliceTest:
-    """The planned test of the n items of a slice."""
+    """The planned test of the n items of a slice, and that of a margin, which then has the p-value."""
 
     name: str
     n: int
     test: PlannedTest
+    margin: MarginTest | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted time of `run`."""
-        return self.test.seconds
+        return self.test.seconds + (0.0 if self.margin is None else self.margin.seconds)
 
     @property
     def law(self) -> AdditiveTest | None:
-        """The test by whose law p-values are attained, where that is one sum's."""
-        return law_of(self.test)
+        """The test whose p-values are tails, or two like tails, of the symmetric law of one sum; None for others."""
+        test = self.test if self.margin is None else getattr(self.margin, "test", None)
+        if not isinstance(test, AdditiveTest) or test.problem.absolute:
+            return None
+        mirrored = 2 * test.form.offset + test.form.step * test.form.range == 0
+        return test if mirrored or test.options.alternative != "two-sided" else None
 
     def run(self) -> Found:
-        """Run it; what is not certified does not leave."""
+        """Run it; what is not certified does not leave. An asymptotic p-value of a margin has no attainable ones."""
         result = self.test.solve()
         answer, drawn = result.answer, result.answer.monte_carlo
         require(answer, exact=result.exact, attainable=result.attainable_between[0])
-        return Found(
+        found = Found(
             name=self.name,
             n=self.n,
             difference=result.statistic.observed,
@@ -218,14 +226,20 @@ class SliceTest:
             attainable=result.attainable_between,
             law=self.law if result.exact else None,
         )
-
-
-def law_of(test: object) -> AdditiveTest | None:
-    """The test of one sum whose p-values are tails, or two like tails, of a symmetric law; None for others."""
-    if not isinstance(test, AdditiveTest) or test.problem.absolute:
-        return None
-    mirrored = 2 * test.form.offset + test.form.step * test.form.range == 0
-    return test if mirrored or test.options.alternative != "two-sided" else None
+        if self.margin is None:
+            return found
+        outcome = self.margin.run()
+        least, sampled = outcome.min_attainable_p, outcome.p_value_bounds_kind == "confidence"
+        return replace(
+            found,
+            p_value=outcome.p_value,
+            log10_p_value=outcome.log10_p_value,
+            bounds=outcome.p_value_bounds,
+            counts=outcome.p_value if sampled else outcome.p_value_bounds[1],
+            sampled=sampled,
+            attainable=(0.0, 1.0) if least is None else (least, least),
+            law=self.law if outcome.exact else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,33 +348,27 @@ def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> 
         [_attainable(one.law, one.attainable[0], number) for one in found],
         independent=disjoint and not sampled,
     )
-    highs = family.adjusted(1)
-    lows = highs if family.in_fractions else family.adjusted(0)
-    points = family.of_points() if sampled else highs
-    p_values = [max(float(point), SMALLEST) for point in points]
+    p_values = [_p_value(one, value) for one, value in zip(found, family.values, strict=True)]
+    highs = family.adjusted(p_values, 1)
+    lows = highs if family.in_fractions else family.adjusted(p_values, 0)
+    points = highs
+    if sampled:
+        points = family.adjusted([PValue(one.counts, one.counts) for one in found], 1)
+    adjusted = [max(float(point), SMALLEST) for point in points]
     bounds = [(_outward(low, -number), _outward(high, number)) for low, high in zip(lows, highs, strict=True)]
-    items = tuple(
-        SliceRecord(
-            one.name,
-            one.n,
-            one.difference,
-            one.p_value,
-            one.bounds,
-            p,
-            ends,
-            significant=is_at_most(point, alpha),
-        )
-        for one, p, ends, point in zip(found, p_values, bounds, points, strict=True)
-    )
+    items = []
+    for one, p, ends, point in zip(found, adjusted, bounds, points, strict=True):
+        own = one.name, one.n, one.difference, one.p_value, one.bounds
+        items.append(SliceRecord(*own, p, ends, significant=is_at_most(point, alpha)))
     low, high = bounds[0]
     record = SlicesRecord(
-        method=_METHODS[family.independent, not any(type(each) is Unknown for each in family.values)],
-        p_value=p_values[0],
+        method=_METHODS[family.independent, not any(isinstance(each, Unknown) for each in family.values)],
+        p_value=adjusted[0],
         p_value_bounds=(low, high),
         p_value_bounds_kind="confidence" if sampled else "certified",
         exact=not sampled and high - low <= max(EXACT_WIDTH * high, EXACT_STEPS),
         worst=found[0].name,
-        items=items,
+        items=tuple(items),
     )
     # A double has no digits left below: Bonferroni's bound.
     deep = min(found[0].log10_p_value + math.log10(number), 0.0)
@@ -386,37 +394,27 @@ class _Family:
         counted = [each.bits for each in self.values if isinstance(each, Counted)]
         return len(counted) == len(self.values) and sum(counted) <= _FRACTION_BITS
 
-    def adjusted(self, end: int) -> list[Number]:
+    def adjusted(self, p_values: Sequence[PValue], end: int) -> list[Number]:
         """Bounds of the adjusted p-values: the lower ends (0), or the upper ones (1)."""
-        p_values = [_p_value(one, each) for one, each in zip(self.found, self.values, strict=True)]
 
         def below(k: int, i: int) -> Number:
             x, each = p_values[i], self.values[k]
             return (x if k == i or _have_one_law(each, self.values[i]) else each.at_most(x))[end]
 
-        return self._stepped_down([x[end] for x in p_values], below)
-
-    def of_points(self) -> list[Number]:
-        """The same of the p-values that count where some are sampled."""
-        points = [one.counts for one in self.found]
-        return self._stepped_down(
-            points, lambda k, i: self.values[k].at_most(PValue(points[i], points[i])).high
-        )
+        ends = [x[end] for x in p_values]
+        order = sorted(range(len(ends)), key=ends.__getitem__)
+        adjusted, largest = list(ends), min(ends)
+        for place, i in enumerate(order):
+            if largest < 1:
+                largest = max(largest, self._union([below(k, i) for k in order[place:]]))
+            adjusted[i] = largest
+        return adjusted
 
     def least(self) -> float:
         """The smallest p-value of all outcomes; of long laws an upper bound."""
         x = min(one.attainable[1] for one in self.found)
         parts = [x if type(each) is Searched else each.at_most(PValue(x, x)).high for each in self.values]
         return max(float(self._union(parts)), SMALLEST)
-
-    def _stepped_down(self, p_values: Sequence[Number], below: Callable[[int, int], Number]) -> list[Number]:
-        order = sorted(range(len(p_values)), key=p_values.__getitem__)
-        adjusted, largest = list[Number](p_values), min(p_values)
-        for place, i in enumerate(order):
-            if largest < 1:
-                largest = max(largest, self._union([below(k, i) for k in order[place:]]))
-            adjusted[i] = largest
-        return adjusted
 
     def _union(self, parts: Sequence[Number]) -> Number:
         """The probability that any slice has such a p-value, or at most that."""

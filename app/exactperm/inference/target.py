@@ -192,7 +192,9 @@ class TargetTest:
         best = self._of(Fraction(self.values.n if self.alternative == "greater" else 0)).p
         scores = float(mean - self.threshold), float(mean), float(self.threshold)
         statistic = StatisticRecord(spec.name, *scores)
-        return Result(answer, self.by, None, (best, best), self.items, statistic, self._null())
+        return Result(
+            answer, Cost(self.procedure, 0, 0), None, (best, best), self.items, statistic, self._null()
+        )
 
     def outcome(self, record: TestRecord) -> Outcome:
         """The one-sided test, whose exact p-value is at least that of right-or-wrong scores, or 1 on the other side."""
@@ -204,9 +206,9 @@ class TargetTest:
         return replace(outcome, decides_from=least, ratio=self._ratio)
 
     @property
-    def by(self) -> Cost:
+    def procedure(self) -> Literal["binomial", "convex_bound"]:
         """The method, which is also the name of the test."""
-        return Cost("binomial" if self._is_binomial else "convex_bound", 0, 0)
+        return "binomial" if self._is_binomial else "convex_bound"
 
     def record(self) -> TestRecord:
         """The test of the difference from the threshold, which is in the place of V's score."""
@@ -215,7 +217,7 @@ class TargetTest:
         asked = f"{digest} {terms.policy} {self.threshold} {terms.range}"
         record = record_of(
             f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
-            Plan(self.by, _REASONS[self.by.method], (), Budget(0, 0)),
+            Plan(result.by, _REASONS[self.procedure], (), Budget(0, 0)),
             result,
             replace(options, alternative=self.alternative),
             significant=is_at_most(self._ratio or result.answer.bounds[1], terms.alpha),
@@ -227,7 +229,7 @@ class TargetTest:
             confidence_interval=self._interval(),
             warnings=tuple(WarningRecord(one.code, one.detail) for one in self.data_warnings),
         )
-        return replace(record, test=self.by.method)
+        return replace(record, test=self.procedure)
 
     def _null(self) -> NullRecord:
         """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
