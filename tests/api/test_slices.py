@@ -45,6 +45,18 @@ def lines(rows: Sequence[dict[str, Any]]) -> bytes:
     return "\n".join(map(json.dumps, rows)).encode()
 
 
+@pytest.mark.parametrize("items", [30, 35])
+def test_alpha_is_the_decimal_as_written(service: Service, items: int) -> None:
+    # 2**-30 is above the decimal that its double is written as, 2**-35 below.
+    columns = {"u": [1] * items, "v": [0] * items, "slices": ["all"] * items}
+    answered = answer_to(
+        service.post("/v1/tests/scores", json=columns | {"alternative": "greater", "alpha": 2.0**-items})
+    )
+    (one,) = answered["slices"]["items"]
+    assert one["p_adjusted"] == 2.0**-items
+    assert one["significant"] is answered["significant"] is (items == 35)
+
+
 def test_a_body_a_batch_and_a_plan(service: Service) -> None:
     answered = answer_to(service.post("/v1/tests/scores", json=REQUEST))
     assert rows_of(answered) == KNOWN
