@@ -8,7 +8,7 @@ import argparse
 import io
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import numpy as np
@@ -87,7 +87,7 @@ def measured(title: str, sets: list[Scores], loop: Loop, rounds: int) -> Table:
     single = (time.process_time() - busy) / len(pairs) * prepared.tests
     busy = time.process_time()
     for u, v in pairs:
-        loop(first.columns[u], first.columns[v])  # type: ignore[arg-type]
+        loop(cast("Any", first.columns[u]), cast("Any", first.columns[v]))
     scipy = (time.process_time() - busy) / len(pairs) * prepared.tests
     best = min(cpu)
     rows = [

@@ -20,8 +20,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import httpx
@@ -304,7 +305,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)
     if options.only != "fairness":
         large_board(options)
     if options.only != "board":

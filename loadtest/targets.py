@@ -41,12 +41,12 @@ def main() -> None:
 
 
 def _levels(draw: Draw, runs: int, sets: int, rng: np.random.Generator) -> list[str]:
-    counts = {"at_least": 0, "not_below": 0}
+    counts: dict[Policy, int] = {"at_least": 0, "not_below": 0}
     for _ in range(sets):
         values, threshold = draw(rng)
         column = values if runs == 1 else Repeated(values, np.full(len(values) // runs, runs))
         for policy in counts:
-            counts[policy] += _shown(column, policy, threshold, runs)  # type: ignore[arg-type]
+            counts[policy] += _shown(column, policy, threshold, runs)
     return [f"{count / sets:.3f}" for count in counts.values()]
 
 

@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from exactperm.answers.gate import GateTerms
+from exactperm.answers.gate import GateTerms, Policy
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.systems import Comparison
@@ -285,17 +285,17 @@ def of_ranks(rng: Random, statistic: str, n: int = 9, *, grouped: bool = False, 
     """Scores beside gold: two scorers that see the same truth with noise of their own; gold of two classes for auc."""
     truth = rng.normal(0, 1, n)
     noise = rng.uniform(0.2, 2, n)
-    u, v = (np.round(truth + rng.normal(0, noise), 1) for _ in "uv")
+    u, v = (cast("Any", np.round(truth + rng.normal(0, noise), 1)) for _ in "uv")
     gold: Any = np.round(truth, 1)
     if statistic == "auc":
         gold = [int(one) for one in truth > 0]
         if len(set(gold)) < 2:
             return False
     groups = np.arange(n, dtype=np.int64) // 3 if grouped else None
-    event = rng.random(n) < 0.7 if statistic == "concordance" else None
+    event: Any = rng.random(n) < 0.7 if statistic == "concordance" else None
     if event is not None and not event.any():
         return False
-    return differs(Predictions(gold, u, v, groups=groups, event=event), statistic, parameters)  # type: ignore[arg-type]
+    return differs(Predictions(gold, u, v, groups=groups, event=event), statistic, parameters)
 
 
 def of_effects(rng: Random, n: int = 9) -> bool:
@@ -366,15 +366,15 @@ def of_data_sets(rng: Random, **options: Any) -> bool:
 # Gates.
 
 
-def verdict(data: Any, policy: str, statistic: str = "mean_difference", *, more: Sequence[Any] = (), margin: float = 0.0, **options: Any) -> str:  # fmt: skip
+def verdict(data: Any, policy: Policy, statistic: str = "mean_difference", *, more: Sequence[Any] = (), margin: float = 0.0, **options: Any) -> str:  # fmt: skip
     metrics = [
-        Metric(f"m{at}", one, StatisticSpec(statistic), Options(pmf="none", **options), GateTerms(policy=policy, margin=margin, alpha=ALPHA, higher_is_better=True))  # type: ignore[arg-type]
+        Metric(f"m{at}", one, StatisticSpec(statistic), Options(pmf="none", **options), GateTerms(policy=policy, margin=margin, alpha=ALPHA, higher_is_better=True))
         for at, one in enumerate((data, *more))
     ]  # fmt: skip
     return finish_gate([prepare_metric(metric, BUDGET) for metric in metrics], "pass", "1").verdict
 
 
-def of_gate(rng: Random, policy: str, wrong: str, draw: Draw = right, n: int = 20, *, metrics: int = 1, margin: float = 0.0) -> bool:  # fmt: skip
+def of_gate(rng: Random, policy: Policy, wrong: str, draw: Draw = right, n: int = 20, *, metrics: int = 1, margin: float = 0.0) -> bool:  # fmt: skip
     """The verdict that a system should not have against itself; with a margin, U is that much better or worse than V."""
     off = margin if policy == "improve" else -margin
     data = []
@@ -384,14 +384,14 @@ def of_gate(rng: Random, policy: str, wrong: str, draw: Draw = right, n: int = 2
     return verdict(data[0], policy, more=data[1:], margin=margin) == wrong
 
 
-def of_gate_of_runs(rng: Random, policy: str, wrong: str, n: int = 15) -> bool:
+def of_gate_of_runs(rng: Random, policy: Policy, wrong: str, n: int = 15) -> bool:
     sizes = rng.integers(1, 6, n)
     easy = np.repeat(chances(rng, n), sizes)
     u, v = (Repeated((rng.random(len(easy)) < easy).astype(np.int64), sizes) for _ in "uv")
     return verdict(Scores(u, v), policy) == wrong
 
 
-def of_looks(rng: Random, policy: str, wrong: str) -> bool:
+def of_looks(rng: Random, policy: Policy, wrong: str) -> bool:
     """A gate that looks three times, and stops where it has its verdict."""
     u, v = right(rng, 40)
     return any(verdict(Scores(u[:n], v[:n]), policy, sequential=Sequential()) == wrong for n in (14, 27, 40))

@@ -95,5 +95,5 @@ def _said(messages: str) -> str:
 COMMANDS = {one.__name__: one for one in (refused, junit, headed, marker, find, body, pull)}
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     print(COMMANDS[sys.argv[1]](*sys.argv[2:]))

@@ -66,7 +66,7 @@ def create_app(
     """
     settings = Settings() if settings is None else settings
     silence_libraries()
-    disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series, unused
+    disable_created_metrics()  # they double the number of series, unused
     executor = executor_of(settings) if executor is None else executor
     set_warm_up(executor, settings)
     drain = Drain()

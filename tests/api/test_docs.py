@@ -185,12 +185,13 @@ def test_every_adjustment_has_a_row_with_its_guarantee() -> None:
     rows = [
         line for line in section(ADJUSTMENTS, "Which adjustment?").splitlines() if line.startswith("| `")
     ][1:]
-    assert [row.split("`")[1] for row in rows] == list(get_args(Adjust))
-    for row in rows:
-        name, cell = row.split("`")[1], row.split(" | ")[2]
+    names: list[Adjust] = list(get_args(Adjust))
+    assert [row.split("`")[1] for row in rows] == names
+    for name, row in zip(names, rows, strict=True):
+        cell = row.split(" | ")[2]
         words = ("familywise", "false discovery rate", "any dependence", "positive dependence", "nothing")
         for word in words:
-            assert (word in cell) == (word in CONTROLS[name]), (name, word)  # type: ignore[index]
+            assert (word in cell) == (word in CONTROLS[name]), (name, word)
 
 
 def test_the_figures_of_each_adjustment_are_the_services(service: Any) -> None:

@@ -736,11 +736,11 @@ def test_files_that_cannot_be_compared_are_refused(
 
 
 def test_a_request_with_baselines_can_be_a_file(service: Any) -> None:
-    body = {"kind": "scores", "request": {"u": CANDIDATE}, "against": {"main": BEATEN, "v1.2": CLOSE}}
+    body: Any = {"kind": "scores", "request": {"u": CANDIDATE}, "against": {"main": BEATEN, "v1.2": CLOSE}}
     sent = [("file", ("gate.json", json.dumps(body).encode()))]
     said = send(service, sent, policy="improve").json()
     assert [metric["against"] for metric in said["metrics"]] == ["main", "v1.2"]
-    body["against"]["v1.2"] = [1, "x"]  # type: ignore[index]
+    body["against"]["v1.2"] = [1, "x"]
     flaws = send(service, [("file", ("gate.json", json.dumps(body).encode()))]).json()["errors"]
     assert flaws[0]["pointer"] == "/files/file/against/v1.2/1"
 

@@ -125,14 +125,14 @@ def test_gates(service: Any, policy: str) -> None:
 
 def test_a_gate_of_one_run_against_several_baseline_runs(service: Any) -> None:
     old = [[1] * 9 + [0]] * 14
-    asked = {
+    asked: Any = {
         "kind": "scores",
         "policy": "no_regression",
         "request": {"u": [[0]] * 14, "v": old, "exchange": "runs"},
     }
     worse = service.post("/v1/gate", asked)
     assert worse.json()["verdict"] == "fail"
-    asked["request"]["u"] = [[1]] * 14  # type: ignore[index]
+    asked["request"]["u"] = [[1]] * 14
     assert service.post("/v1/gate", asked).json()["verdict"] == "pass"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
 import exactperm

@@ -70,11 +70,10 @@ def test_a_plan_predicts_ter_without_counting(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_texts_are_never_scored_in_place() -> None:
-    for kind, body in (
-        ("predictions", shuffled(3)),
-        ("plan", {"kind": "predictions", "request": shuffled(3)}),
-    ):
-        found = handle_in_place(job(kind), json.dumps(body).encode(), 1e9, 1 << 20)  # type: ignore[arg-type]
+    test = shuffled(3)
+    bodies: dict[Kind, Any] = {"predictions": test, "plan": {"kind": "predictions", "request": test}}
+    for kind, body in bodies.items():
+        found = handle_in_place(job(kind), json.dumps(body).encode(), 1e9, 1 << 20)
         assert isinstance(found, Later)
 
 

@@ -102,8 +102,9 @@ def test_a_gate_that_looks_again_and_again(service: Any) -> None:
 def test_boards_have_as_many_runs_of_an_item_in_all_systems(service: Any) -> None:
     asked = {"kind": "scores", "systems": {"A": U, "B": EQUAL, "C": V}}
     assert flaws(service.post("/v1/compare", json=asked)) == [("/systems/C/2", CODE)]
-    asked = {"kind": "scores", "datasets": {"one": asked, "two": asked}}
-    for board in asked["datasets"].values():  # type: ignore[attr-defined]
+    boards = {"one": asked, "two": asked}
+    asked = {"kind": "scores", "datasets": boards}
+    for board in boards.values():
         board.pop("kind", None)
     assert flaws(service.post("/v1/compare", json=asked))[0] == ("/datasets/one/systems/C/2", CODE)
 

@@ -256,11 +256,12 @@ def _combined(operator: ast.operator, one: Value, other: Value) -> Value:
         if isinstance(one, Fraction) and isinstance(other, Fraction):
             return one / other
         return _arb(one) / _arb(other)
+    left: Any = one
+    right: Any = other
     if not (isinstance(one, Fraction) and isinstance(other, Fraction)):
-        one, other = _arb(one), _arb(other)
-    if isinstance(operator, ast.Mult):
-        return one * other  # type: ignore[operator]
-    return one + other if isinstance(operator, ast.Add) else one - other  # type: ignore[operator]
+        left, right = _arb(one), _arb(other)
+    value: Value = left * right if isinstance(operator, ast.Mult) else left + right
+    return left - right if isinstance(operator, ast.Sub) else value
 
 
 def _root(value: Value) -> Value:

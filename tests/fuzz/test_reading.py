@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner

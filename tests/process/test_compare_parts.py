@@ -7,6 +7,7 @@ import random
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
@@ -98,12 +99,15 @@ BODIES: dict[str, Callable[[], dict[str, Any]]] = {
         "family": "all",
     },
     **{
-        f"counts with {name}": lambda statistic=statistic: {  # type: ignore[misc]
-            "kind": "counts",
-            "systems": {f"s{number}": counts(14, number) for number in range(6)},
-            "statistic": statistic,
-            "higher_is_better": True,
-        }
+        f"counts with {name}": partial(
+            lambda statistic: {
+                "kind": "counts",
+                "systems": {f"s{number}": counts(14, number) for number in range(6)},
+                "statistic": statistic,
+                "higher_is_better": True,
+            },
+            statistic,
+        )
         for name, statistic in ROOTS.items()
     },
 }

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
 import exactperm.client
@@ -203,7 +203,7 @@ def test_a_field_that_is_missing_is_named(client: Client) -> None:
 
 def test_results_are_frozen(client: Client) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        client.scores(U, V).p_value = 0.01  # type: ignore[misc]
+        client.scores(U, V).p_value = 0.01  # type: ignore[misc]  # as the test says
 
 
 def test_reports_are_text_or_bytes(client: Client) -> None:

@@ -287,9 +287,9 @@ class World:
         self.waits.append(seconds)
         self.now += seconds
 
-    def retries(self, *, chance: float = 0.0, **limits: float) -> Retries:
+    def retries(self, *, chance: float = 0.0, **limits: Any) -> Retries:
         return Retries(
-            **limits,  # type: ignore[arg-type]
+            **limits,
             clock=lambda: self.now,
             today=TODAY.timestamp,
             chance=lambda: chance,
@@ -374,7 +374,7 @@ def test_what_is_tried_again_and_after_which_waits(name: str) -> None:
             world.ask(**options)
         if name == "the last refusal":
             assert "Try again in 1 s" in str(caught.value)
-            assert caught.value.retry_after_s == 1.0  # type: ignore[attr-defined]
+            assert getattr(caught.value, "retry_after_s", None) == 1.0
     assert (world.waits, world.asked) == (waits, len(waits) + 1)
 
 
@@ -586,7 +586,7 @@ def test_a_permalink_is_absolute_and_of_the_server_that_was_asked(
             client.keep(scores(U, V))
     else:
         assert client.keep(scores(U, V)) == place
-        assert client.stored(place).p_value == 0.0625  # type: ignore[union-attr]
+        assert getattr(client.stored(place), "p_value", None) == 0.0625
         assert httpx.URL(asked[-1]).copy_with(username="", password="") == place
 
 

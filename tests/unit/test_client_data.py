@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import httpx
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -304,9 +305,7 @@ class LazyFrame:
 
 
 def polars_of(columns: Columns) -> Any:
-    return pytest.importorskip("polars", reason="polars is not installed").DataFrame(
-        {name: list(column) for name, column in columns.items()}, strict=False
-    )
+    return pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
 
 
 def records_of(columns: Columns) -> list[dict[str, Any]]:

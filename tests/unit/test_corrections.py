@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
 from exactperm import files, gate, power, test as run_test
@@ -345,9 +345,9 @@ LABELS: dict[str, list[float | None]] = {
     "v": [0, 0, None, None, 1, None, 0, None],
 }
 LENGTHS = {"u": [10, 12, 9, 30, 22, 17, 40, 3], "v": [11, 7, 12, 28, 20, 12, 33, 9]}
-BOTH = {"labels": {"labels": LABELS}, "covariates": {"covariates": {"length": LENGTHS}}}
+BOTH: dict[str, Any] = {"labels": {"labels": LABELS}, "covariates": {"covariates": {"length": LENGTHS}}}
 ORDER = [4, 2, 6, 0, 1, 5, 3, 7]
-KNOWN = {name: run_test(U, V, **given) for name, given in BOTH.items()}  # type: ignore[arg-type]
+KNOWN = {name: run_test(U, V, **given) for name, given in BOTH.items()}
 
 
 def by_id(values: Sequence[Any]) -> dict[str, Any]:
@@ -416,8 +416,8 @@ def cell(value: Any) -> str:
 def wide(names: Mapping[str, str], order: Sequence[int] = range(8)) -> str:
     """A table whose columns of both systems are called as these, u and v in braces."""
     heads = [names[what].format(side) for what in ("score", "label", "length") for side in ("u", "v")]
-    columns = [U, V, LABELS["u"], LABELS["v"], LENGTHS["u"], LENGTHS["v"]]
-    rows = [",".join([IDS[at], *(cell(column[at]) for column in columns)]) for at in order]  # type: ignore[index]
+    columns: list[Any] = [U, V, LABELS["u"], LABELS["v"], LENGTHS["u"], LENGTHS["v"]]
+    rows = [",".join([IDS[at], *(cell(column[at]) for column in columns)]) for at in order]
     return "\n".join([",".join(["id", *heads]), *rows, ""])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
 from exactperm import compare as run_compare, compare_files, files, test as run_test

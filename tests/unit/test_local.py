@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 
 import httpx
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
 import exactperm.local.run
@@ -291,7 +291,7 @@ def test_a_pair_of_a_board_is_a_test_of_two() -> None:
 
 
 def test_arrays_travel_as_one_array_where_the_options_fit_into_the_query() -> None:
-    call = compare_call(compare(COLUMNS, baseline="C", compare=None, adjust="bh"))  # type: ignore[arg-type]
+    call = compare_call(compare(COLUMNS, baseline="C", compare=None, adjust="bh"))  # type: ignore[arg-type]  # None is its default, which types do not offer
     assert (call.path, call.content_type) == ("/v1/compare", NPY)
     assert dict(call.query) == {
         "baseline": "C", "compare": "baseline", "adjust": "bh", "systems": '["A", "B", "C"]',
@@ -417,7 +417,7 @@ def test_results_have_the_fields_of_the_answer() -> None:
     )
     board = run_board(FRAME)
     with pytest.raises(FrozenInstanceError):
-        board.id = ""  # type: ignore[misc]
+        board.id = ""  # type: ignore[misc]  # it is frozen
 
 
 def test_frames_have_the_columns_and_the_values_of_the_csv_report() -> None:

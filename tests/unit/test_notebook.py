@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -281,7 +281,7 @@ def test_texts_of_an_answer_about_power_stay_texts(many: PowerResult) -> None:
     hostile = replace(
         many,
         sentence=HOSTILE,
-        alternative=HOSTILE,  # type: ignore[arg-type]
+        alternative=cast("Any", HOSTILE),
         method=replace(many.method, name=HOSTILE, given=HOSTILE),
         warnings=(ResultWarning(code="x", detail=HOSTILE),),
     )

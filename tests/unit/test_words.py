@@ -314,6 +314,7 @@ def test_an_assistant_gets_members_of_options(question: Question) -> None:
 
 
 U, V = [1, 0, 1, 1, 0], [0, 0, 1, 0, 1]
+# Types refuse some of them before they run.
 MISTAKES: dict[str, Callable[[], object]] = {
     "lengths": lambda: run_test([1, 0], [1]),
     "text": lambda: run_test([1, "x"], [1, 0]),

@@ -264,7 +264,7 @@ class JobEndpoint:
             raise InvalidTest.at("/?state", "unknown_state", detail)
         most = _number(query.get("limit"), LISTED, "limit")
         after = await self._row(query["after"], owner) if query.get("after") else None
-        rows = await self._query(lambda: jobs.ready().jobs(owner, states, after, most))  # type: ignore[arg-type]
+        rows = await self._query(lambda: jobs.ready().jobs(owner, states, after, most))  # type: ignore[arg-type]  # states are checked
         return _json({"jobs": [view_of(row) for row in rows]}, 200, {})
 
     async def cancel(self, request: Request) -> Response:

@@ -257,17 +257,17 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     """The systems' files, other files, and fields; raises Refused or UsageError."""
     paths, others = list(given["paths"]), beside(given)
     require_single_stdin([*paths, *others.values()])
-    systems = [read_all(path) for path in paths]
+    systems: list[Any] = [read_all(path) for path in paths]
     fields = fields_of(given)
     if given.get("pair"):
         if "compare" in fields:
             raise click.UsageError("--pair and --compare set the same option; give one of them.")
         fields["compare"] = [list(pair) for pair in given["pair"]]
     fields = with_options(given["option"], fields, {*ROLES, "system"})
-    fields_and_files = {**{role: read_all(path) for role, path in others.items()}, **fields}
+    fields_and_files: dict[str, Any] = {**{role: read_all(path) for role, path in others.items()}, **fields}
     if any(isinstance(system, Several) for system in systems):
         names = _names_of_tasks(paths, fields_and_files.pop("names", None))
-        request = compare_files(dict(zip(names, systems, strict=True)), **fields_and_files)  # type: ignore[arg-type]
+        request = compare_files(dict(zip(names, systems, strict=True)), **fields_and_files)
         by_system = {escaped(name): path for name, path in zip(names, paths, strict=True)}
         return request, Form({}, {**others, **by_system}, fields)
     called = [system[0] for system in systems if isinstance(system, tuple)]
@@ -275,7 +275,7 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
         names_by_folder = _names_by_folder(paths, called)
         if names_by_folder is not None:
             fields["names"] = fields_and_files["names"] = names_by_folder
-    request = compare_files(systems if len(systems) > 1 else systems[0], **fields_and_files)  # type: ignore[arg-type]
+    request = compare_files(systems if len(systems) > 1 else systems[0], **fields_and_files)
     return request, Form({}, {**others, **_by_system(paths, called, fields.get("names"))}, fields)
 
 

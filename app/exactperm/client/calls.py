@@ -137,7 +137,7 @@ def test_call(request: TestRequest) -> Call:
     )
 
 
-test_call.__test__ = False  # type: ignore[attr-defined]
+test_call.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 
 def gate_call(request: GateRequest) -> Call:

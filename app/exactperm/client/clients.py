@@ -191,9 +191,7 @@ class TypedCall(Generic[Read]):
 class _Blocking:
     """A client that sends a call at once."""
 
-    def send(self, call: Call) -> httpx.Response:
-        """Send a call, with retries; raises NoAnswer. The response is not inspected."""
-        raise NotImplementedError
+    send: Callable[[Call], httpx.Response]
 
     def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
         asked = ask()
@@ -203,9 +201,7 @@ class _Blocking:
 class _Awaited:
     """A client that sends a call when awaited."""
 
-    async def send(self, call: Call) -> httpx.Response:
-        """As `Client.send`."""
-        raise NotImplementedError
+    send: Callable[[Call], Coroutine[Any, Any, httpx.Response]]
 
     async def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
         asked = ask()
@@ -217,7 +213,7 @@ class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
 
     def __init__(self, ask: Callable[Concatenate[Any, P], TypedCall[Read]]) -> None:
         self._ask = ask
-        update_wrapper(self, ask)  # type: ignore[arg-type]
+        update_wrapper(self, ask)  # type: ignore[arg-type]  # for its name and docstring
 
     @overload
     def __get__(self, client: None, owner: type) -> Self: ...
@@ -285,7 +281,7 @@ class Jobs(_JobCalls, _Blocking):
     """The jobs of this client's API key: requests that outlive the connection."""
 
     def __init__(self, client: Client) -> None:
-        self.send = client.send  # type: ignore[method-assign]
+        self.send = client.send
         self._sleep = client.sleep
 
     def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
@@ -304,7 +300,7 @@ class AsyncJobs(_JobCalls, _Awaited):
     """As `Jobs`, awaited."""
 
     def __init__(self, client: AsyncClient) -> None:
-        self.send = client.send  # type: ignore[method-assign]
+        self.send = client.send
         self._sleep = client.sleep
 
     async def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:

@@ -66,7 +66,7 @@ def test_frame(result: TestResult) -> Any:
     return frame_of([{"id": result.id, **values(TEST, result)}])
 
 
-test_html.__test__ = test_frame.__test__ = False  # type: ignore[attr-defined]
+test_html.__test__ = test_frame.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 
 def gate_html(gate: GateResult) -> str:
@@ -176,7 +176,7 @@ def _counts(result: TestResult, value: float) -> bool:
 def frame_of(rows: list[dict[str, Any]]) -> Any:
     """A pandas.DataFrame of these rows; raises ImportError without pandas."""
     try:
-        import pandas as pd  # type: ignore[import-untyped]
+        import pandas as pd
     except ImportError:
         raise ImportError(
             "Data frames need pandas, which is not installed here: pip install pandas"

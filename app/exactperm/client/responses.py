@@ -85,9 +85,10 @@ def decode(kind: type[Read], value: Any, *, at: str = "", permalink: str | None 
     """
     if not isinstance(value, Mapping):
         raise UnreadableAnswer(f"The answer has no object at {at or '/'}. {RIGHT_URL}")
-    hints = _hints(cast("Any", kind))
+    record = cast("Any", kind)  # a dataclass
+    hints = _hints(record)
     values: dict[str, Any] = {}
-    for part in fields(kind):  # type: ignore[arg-type]  # a dataclass by contract
+    for part in fields(record):
         if part.name == RAW:
             values[RAW] = value
         elif part.name == PERMALINK:

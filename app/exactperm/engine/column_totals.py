@@ -410,9 +410,10 @@ def _of_a_sector(
     exponent = law.exponent - least
     weight_error = UNIT_ROUNDOFF * (4.0 * abs(law.exponent) + 4.0 * abs(least) + 16.0 * count)
     tied = squares[rows, columns] == observed
-    return tuple(
+    inside, ties = (
         _probability(exponent, float(part.sum()), error, weight_error) for part in (weighted, weighted[tied])
-    )  # type: ignore[return-value]
+    )
+    return inside, ties
 
 
 def _added(parts: list[Probability]) -> Probability:

@@ -31,7 +31,7 @@ def _refused(cls: DefaultSerializer, serialized_data: str) -> NoReturn:
 
 
 # No setting turns pickle off. tests/process/test_jobs.py writes such a row.
-DefaultSerializer.deserialize = _refused  # type: ignore[method-assign]
+DefaultSerializer.deserialize = _refused  # type: ignore[method-assign]  # see above
 
 
 class Queue:

@@ -83,7 +83,7 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
     return _answer(TestResult, _request(u, v, gold, options))
 
 
-test.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest makes of its name
+test.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 
 def gate(

@@ -338,7 +338,7 @@ class Lines(io.TextIOWrapper):
         os.dup2(nothing, 0)
         os.close(nothing)
 
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # named as io.IOBase has it
         """The next message."""
         line = super().readline(size)
         try:

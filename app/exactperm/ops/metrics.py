@@ -135,7 +135,7 @@ class Durations(Histogram):
         samples, below = [], 0.0
         for bound, count in zip(self._upper_bounds, self._counts, strict=True):
             below += count
-            samples.append(Sample("_bucket", {"le": floatToGoString(bound)}, below, None, None))  # type: ignore[no-untyped-call]
+            samples.append(Sample("_bucket", {"le": floatToGoString(bound)}, below, None, None))
         samples.append(Sample("_count", {}, below, None, None))
         samples.append(Sample("_sum", {}, self._total, None, None))
         return tuple(samples)

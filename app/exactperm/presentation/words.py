@@ -54,7 +54,7 @@ def test_sentence(result: TestRecord) -> str:
     )
 
 
-test_sentence.__test__ = False  # type: ignore[attr-defined]
+test_sentence.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 
 def measured(metric: str | None, statistic: str, higher_is_better: bool | None) -> str:

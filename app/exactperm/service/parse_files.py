@@ -135,7 +135,7 @@ def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
         name.clear()
         value.clear()
 
-    callbacks = {
+    callbacks: Any = {
         "on_part_begin": begin,
         "on_header_field": lambda data, start, end: name.extend(data[start:end]),
         "on_header_value": lambda data, start, end: value.extend(data[start:end]),
@@ -146,7 +146,7 @@ def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
     try:
         MultipartParser(
             boundary.encode("latin-1"),
-            callbacks,  # type: ignore[arg-type]  # a TypedDict of the same names
+            callbacks,
             max_header_count=MAX_PART_HEADERS,
             max_header_size=MAX_HEADER_BYTES,
         ).write(bytes(body))

@@ -20,7 +20,7 @@ from ..inference.paired import ALGORITHM_VERSION, planned_test
 from ..inference.power import BinaryDesign, Design, NormalDesign, Question, as_written, from_accuracies
 from ..inference.sensitivity import PilotDesign, sizes_of
 from ..inputs.alignment import ById
-from ..statistics.paired import Column, Repeated, Scores, lengths_of, samples_in
+from ..statistics.paired import Repeated, Scores, lengths_of, samples_in
 from ..statistics.runs import Runs
 from .documents import Document, Fields, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
@@ -171,7 +171,7 @@ def _require_runs(request: PowerFields, *, runs: bool, prefix: str = "") -> None
 
 def _runs(given: Any, where: str = "/design/v") -> RunsDesign:
     """The design of items with 0/1 runs; raises InvalidTest."""
-    column: Column | Repeated = given.values if isinstance(given, ById) else given  # type: ignore[assignment]
+    column: Any = given.values if isinstance(given, ById) else given
     values, lengths = samples_in(column), lengths_of(column)
     if not len(lengths):
         raise InvalidTest.at(where, "empty", "There are no items: give at least one.")

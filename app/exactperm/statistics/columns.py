@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import chain, islice
 from operator import le, lt
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,19 +58,22 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
     values: Any = column
     if values is None:
         return column
+    selected: Any
     if isinstance(values, np.ndarray):
-        return values[items]  # type: ignore[return-value]
-    if isinstance(values, Repeated):
+        selected = values[items]
+    elif isinstance(values, Repeated):
         starts = np.cumsum(values.lengths) - values.lengths
         kept = values.lengths[items]
         # Sample i of an item is i places after the first.
         first = np.repeat(starts[items] - (np.cumsum(kept) - kept), kept)
-        return Repeated(values.values[first + np.arange(len(first))], kept)  # type: ignore[return-value]
-    if isinstance(values, NamedCounts):
-        return NamedCounts(taken(values.columns, items), values.by_item)  # type: ignore[return-value]
-    if isinstance(values, Mapping):
-        return {key: counts[items] for key, counts in values.items()}  # type: ignore[return-value]
-    return [values[item] for item in items.tolist()]  # type: ignore[return-value]
+        selected = Repeated(values.values[first + np.arange(len(first))], kept)
+    elif isinstance(values, NamedCounts):
+        selected = NamedCounts(taken(values.columns, items), values.by_item)
+    elif isinstance(values, Mapping):
+        selected = {key: counts[items] for key, counts in values.items()}
+    else:
+        selected = [values[item] for item in items.tolist()]
+    return cast("AnyColumn", selected)
 
 
 def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:

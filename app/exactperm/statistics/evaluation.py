@@ -386,9 +386,10 @@ def ball(value: Exact) -> flint.arb:
 
 def _applied(operation: Callable[[Any, Any], Any], left: Exact, right: Exact) -> Exact:
     """Apply the operation to two fractions, or to balls where either is not a fraction."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return operation(left, right)  # type: ignore[no-any-return]
-    return operation(ball(left), ball(right))  # type: ignore[no-any-return]
+    if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
+        left, right = ball(left), ball(right)
+    value: Exact = operation(left, right)
+    return value
 
 
 def magnitude(value: Exact) -> Exact:

@@ -224,10 +224,10 @@ def key(job: Job, body: bytes) -> bytes:
     return cache_key(job, hashlib.sha256(body))
 
 
-def job_of(request_id: str = "first", **fields: object) -> Job:
+def job_of(request_id: str = "first", **fields: Any) -> Job:
     now = time.monotonic()
     job = Job("scores", Body("application/json"), (), "json", request_id, now, now, LIMITS)
-    return replace(job, **fields)  # type: ignore[arg-type]
+    return replace(job, **fields)
 
 
 def computed(job: Job, body: bytes = BODY) -> RenderedResponse:

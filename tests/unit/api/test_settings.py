@@ -42,7 +42,7 @@ def test_the_environment_decides_with_one_prefix(monkeypatch: pytest.MonkeyPatch
 
 def test_settings_are_frozen_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValidationError):
-        Settings().port = 1  # type: ignore[misc]
+        Settings().port = 1  # type: ignore[misc]  # they are frozen
     monkeypatch.setenv("EXACTPERM_WORKERS", "0")
     with pytest.raises(ValidationError):
         Settings()
@@ -81,7 +81,7 @@ def test_what_is_used_instead_is_a_setting(name: str) -> None:
 
 def test_no_other_name_is_a_setting() -> None:
     with pytest.raises(ValidationError):
-        Settings(queue_bytes=1)  # type: ignore[call-arg]
+        Settings(queue_bytes=1)  # type: ignore[call-arg]  # it has this name no more
 
 
 def taken_in_turns(seconds: float) -> list[tuple[int, int]]:

@@ -17,7 +17,16 @@ from exactperm.engine.one_sum.heavy_weights import window_length
 from exactperm.engine.one_sum.methods import EXACT_METHODS, FRACTION_METHODS
 from exactperm.engine.one_sum.spectrum import Spectrum, spectrum, widest_block
 from exactperm.engine.one_sum.tilt import Tilt, tilt_towards
-from exactperm.engine.probability import CERTAIN, Probability, Region, add, from_fraction, region, ties_of
+from exactperm.engine.probability import (
+    CERTAIN,
+    Alternative,
+    Probability,
+    Region,
+    add,
+    from_fraction,
+    region,
+    ties_of,
+)
 
 from .cases import FAMILIES, cases, generated, log_uniform, posed
 from .exact_null import Case, Sums, check, enumerated, exact_p, log10, miss
@@ -263,10 +272,10 @@ def test_a_region_with_negligible_mass_in_the_cells_is_not_certified() -> None:
     st.booleans(),
 )
 def test_a_value_is_in_the_region_exactly_when_it_is_as_extreme(
-    pairs: list[tuple[int, int]], alternative: str, absolute: bool
+    pairs: list[tuple[int, int]], alternative: Alternative, absolute: bool
 ) -> None:
     stay, swap = zip(*pairs, strict=True)
-    case = Case(stay, swap, alternative, absolute)  # type: ignore[arg-type]
+    case = Case(stay, swap, alternative, absolute)
     form, tail = posed(case)
     for t in range(form.range + 1):
         inside = any(low <= t <= high for low, high in tail.intervals)

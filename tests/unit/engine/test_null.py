@@ -18,7 +18,7 @@ from exactperm.engine.lattice import CanonicalForm, canonical_form
 from exactperm.engine.one_sum import fft, rational, summary
 from exactperm.engine.one_sum.fft import LONGEST, MAX_WEIGHT, have_tables, short_masses, short_sum
 from exactperm.engine.one_sum.summary import MAX_BINS, Law, binned, law, law_of_sum, trimmed
-from exactperm.engine.probability import Probability, Region, region as region_of, ties_of
+from exactperm.engine.probability import Alternative, Probability, Region, region as region_of, ties_of
 
 from .cases import cases, posed
 from .exact_null import Case, Sums, check, counted, enumerated
@@ -172,14 +172,16 @@ def test_sums_over_intervals_are_within_their_bounds_and_masses_are_right(seed: 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_a_p_value_and_its_ties_by_tables_are_those_of_counted_ways(seed: int, alternative: str) -> None:
+def test_a_p_value_and_its_ties_by_tables_are_those_of_counted_ways(
+    seed: int, alternative: Alternative
+) -> None:
     generator = np.random.default_rng(100 + seed)
     form = drawn(generator)
     observed = (
         form.offset + form.step * int(generator.binomial(form.range, 0.5)) if form.range else form.offset
     )
-    region = region_of(form, observed, alternative)  # type: ignore[arg-type]  # one of three words
-    ties = ties_of(form, observed, alternative)  # type: ignore[arg-type]
+    region = region_of(form, observed, alternative)
+    ties = ties_of(form, observed, alternative)
     found = fft.with_ties(form, region, ties)
     counted = rational.with_ties(form, region, ties)
     for mine, truth in zip(found, counted, strict=True):

@@ -119,7 +119,8 @@ def test_the_worked_interval() -> None:
 
 
 def test_intervals_of_proportions_are_those_of_statsmodels() -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    from statsmodels.stats import proportion
+
     for k, n, level in ((0, 7, 0.95), (3, 7, 0.9), (188, 200, 0.95), (9_100, 10_000, 0.99)):
         expected = proportion.proportion_confint(k, n, alpha=1 - level, method="beta")
         tail = (1 - Fraction(repr(level))) / 2

@@ -37,7 +37,7 @@ from exactperm.engine.plan import (
     TooManySteps,
     choose,
 )
-from exactperm.engine.probability import Probability, Region, region
+from exactperm.engine.probability import Alternative, Probability, Region, region
 from tests.fuzz.test_deep_tails import log_binomial
 
 # The planner: predictions before anything is allocated, what is refused, what is chosen.
@@ -46,9 +46,9 @@ from tests.fuzz.test_deep_tails import log_binomial
 PLENTY = Budget()
 
 
-def posed(stay: list[int], alternative: str = "two-sided") -> tuple[CanonicalForm, Region]:
+def posed(stay: list[int], alternative: Alternative = "two-sided") -> tuple[CanonicalForm, Region]:
     form = canonical_form(np.array(stay, dtype=np.int64))
-    return form, region(form, sum(stay), alternative)  # type: ignore[arg-type]
+    return form, region(form, sum(stay), alternative)
 
 
 def by_method(stay: list[int], samples: int = 20_000) -> dict[str, Cost]:
@@ -56,7 +56,8 @@ def by_method(stay: list[int], samples: int = 20_000) -> dict[str, Cost]:
 
 
 def random_stay(n: int, top: int) -> list[int]:
-    return (np.random.default_rng(n).integers(1, top, n) * np.array([1, 1, -1] * n)[:n]).tolist()  # type: ignore[no-any-return]
+    values: list[int] = (np.random.default_rng(n).integers(1, top, n) * np.array([1, 1, -1] * n)[:n]).tolist()
+    return values
 
 
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=0, max_size=60), st.integers(1, 10**7))

@@ -6,7 +6,7 @@ import pickle
 import selectors
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pytest
@@ -357,7 +357,7 @@ async def ask(pool: Executor, kind: Kind) -> float:
     start = loop.time()
     known_s = kind.reads_s + kind.runs_s if kind.known else 0.0
     with contextlib.suppress(DeadlineExceeded, Overloaded, InvalidTest):
-        await pool.run_shared(object(), nothing, kind, b"", kind.deadline_s, None, known_s)  # type: ignore[arg-type]
+        await pool.run_shared(object(), cast("Any", nothing), kind, b"", kind.deadline_s, None, known_s)
     return loop.time() - start - kind.reads_s - kind.runs_s
 
 
@@ -403,7 +403,7 @@ def test_after_whatever_came_before_a_short_call_starts_while_long_ones_run(
             workers=processes, long_places=processes - 1, usual=workers, long_s=LONG_S, queue_depth=64, queue_seconds=1e9,
             start_timeout_s=60,
         )  # fmt: skip
-        pool._pool._warm = Workers()  # type: ignore[assignment]
+        cast("Any", pool._pool)._warm = Workers()
         await pool.start()
         for kind, times, together in history:
             for _ in range(times):
@@ -433,7 +433,7 @@ def test_a_guess_is_forgotten_once_calls_are_quick_again(took_s: float) -> None:
 
     async def scenario() -> None:
         pool = Executor(workers=1, long_s=LONG_S, queue_depth=64, queue_seconds=6.0, start_timeout_s=60)
-        pool._pool._warm = Workers()  # type: ignore[assignment]
+        cast("Any", pool._pool)._warm = Workers()
         await pool.start()
         for _ in range(100):
             await ask(pool, Kind(0.001, took_s, announced=False))

@@ -318,9 +318,9 @@ def asked(
     data: Scores | Effects,
     spec: StatisticSpec = MEAN_OF_BRACKETS,
     budget: Budget = SERVICE,
-    **options: object,
+    **options: Any,
 ) -> TestRecord:
-    return run_test(data, spec, Options(pmf="none", **options), budget)  # type: ignore[arg-type]
+    return run_test(data, spec, Options(pmf="none", **options), budget)
 
 
 def codes(record: TestRecord) -> set[str]:
@@ -459,10 +459,8 @@ BLEU = ("sys_len", "ref_len", *(f"correct_{n}" for n in range(1, 5)), *(f"total_
 MACRO = StatisticSpec("f1", {"average": "macro"})
 
 
-def asked_of_midpoint_brackets(
-    data: Counts | Predictions, spec: StatisticSpec, **options: object
-) -> TestRecord:
-    return run_test(data, spec, Options(**{"pmf": "none", **options}), Budget())  # type: ignore[arg-type]
+def asked_of_midpoint_brackets(data: Counts | Predictions, spec: StatisticSpec, **options: Any) -> TestRecord:
+    return run_test(data, spec, Options(**{"pmf": "none", **options}), Budget())
 
 
 def labels(items: int, classes: int, *, better: float = 0.0, seed: int = 0) -> Predictions:
@@ -619,6 +617,6 @@ def test_brackets_of_the_ends_of_an_interval_alone() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", "dp"])
-def test_an_exact_test_without_any_has_a_price_to_go_by(method: str) -> None:
-    prepared = _prepared([1.0, 2.0, -1.0, 3.0], Options(method=method, confidence_level=0.5))  # type: ignore[arg-type]
+def test_an_exact_test_without_any_has_a_price_to_go_by(method: Method) -> None:
+    prepared = _prepared([1.0, 2.0, -1.0, 3.0], Options(method=method, confidence_level=0.5))
     assert prepared.longest_seconds == prepared.seconds < 0.01

@@ -20,7 +20,7 @@ from exactperm.engine.bootstrap.law import cost
 from exactperm.engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from exactperm.engine.plan import Budget
 from exactperm.inference.intervals import contains_zero
-from exactperm.inference.options import Options
+from exactperm.inference.options import Options, PmfDetail
 from exactperm.inference.paired import finish, prepare, run_test
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from tests.refusals import refused
@@ -426,12 +426,12 @@ def cumulated(units: list[int]) -> dict[int, Fraction]:
 @pytest.mark.parametrize("level", [None, 0.95])
 @pytest.mark.parametrize("giant", [10**4, 10**6, 10**8])
 def test_a_giant_among_small_effects_stays_within_the_bytes(
-    giant: int, level: float | None, pmf: str
+    giant: int, level: float | None, pmf: PmfDetail
 ) -> None:
     """242 bytes of effects took all of a worker's memory: the p-value was sampled, its picture was not."""
     budget = Budget(bytes=40_000_000)
     data = Effects(np.array(spike(20, giant)))
-    options = Options(test="bootstrap", pmf=pmf, confidence_level=level)  # type: ignore[arg-type]
+    options = Options(test="bootstrap", pmf=pmf, confidence_level=level)
     assert peak(lambda: run_test(data, EXPRESSION, options, budget)) <= budget.bytes + SLACK
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats as scipy_stats
 
-from exactperm.answers.test import TestRecord
+from exactperm.answers.test import Method, TestRecord
 from exactperm.engine.one_sum.methods import EXACT_METHODS
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Alternative
@@ -175,9 +175,9 @@ def test_monte_carlo_is_reported_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", *EXACT_METHODS, "monte_carlo"])
-def test_the_plan_says_what_the_test_then_does(method: str) -> None:
+def test_the_plan_says_what_the_test_then_does(method: Method) -> None:
     data, spec = Scores(column(U), column(V)), StatisticSpec("mean_difference")
-    options = Options(method=method)  # type: ignore[arg-type]
+    options = Options(method=method)
     planned = plan_record(prepare(data, spec, options, Budget()))
     ran = run_test(data, spec, options, Budget())
     assert (planned.method, planned.exact, planned.reason) == (
@@ -506,10 +506,10 @@ def float_p(tenths: list[int], *, one_sided: bool) -> Fraction:
 @pytest.mark.parametrize("tenths", BROKEN_IN_FLOATS, ids=str)
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @pytest.mark.parametrize("method", ["auto", "fft", "dp", "rational"])
-def test_sums_that_tie_on_paper_tie(tenths: list[int], alternative: str, method: str) -> None:
+def test_sums_that_tie_on_paper_tie(tenths: list[int], alternative: Alternative, method: str) -> None:
     u = [max(t, 0) / 10 for t in tenths]
     v = [max(-t, 0) / 10 for t in tenths]
-    truth = exact_p(Case(tuple(tenths), None, alternative))  # type: ignore[arg-type]
+    truth = exact_p(Case(tuple(tenths), None, alternative))
     check_record(score(u, v, alternative=alternative, method=method), truth)
     check_record(effects([t / 10 for t in tenths], alternative=alternative, method=method), truth)
 
@@ -535,10 +535,10 @@ def test_0_1_plus_0_2_ties_with_0_3() -> None:
     alternative=st.sampled_from(ALTERNATIVES),
 )
 def test_decimals_of_any_length_get_the_p_value_of_their_integers(
-    places: int, rows: list[tuple[int, int]], alternative: str
+    places: int, rows: list[tuple[int, int]], alternative: Alternative
 ) -> None:
     u, v = ([float(f"{row[side]}e-{places}") for row in rows] for side in (0, 1))
-    truth = exact_p(Case(tuple(a - b for a, b in rows), None, alternative))  # type: ignore[arg-type]
+    truth = exact_p(Case(tuple(a - b for a, b in rows), None, alternative))
     check_record(score(u, v, alternative=alternative), truth)
 
 

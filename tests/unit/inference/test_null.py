@@ -339,9 +339,9 @@ def test_many_items_of_few_enormous_effects_are_listed_in_full() -> None:
 # Floating-point dust: the warning names the p-value of what the scores were before the arithmetic.
 
 
-def run(u: Column | Repeated, v: Column | Repeated, unit: str | None = None, **asked: object) -> TestRecord:
+def run(u: Column | Repeated, v: Column | Repeated, unit: str | None = None, **asked: Any) -> TestRecord:
     spec = StatisticSpec("mean_difference", {} if unit is None else {"unit": unit})
-    return run_test(Scores(u, v), spec, Options(**asked), Budget())  # type: ignore[arg-type]
+    return run_test(Scores(u, v), spec, Options(**asked), Budget())
 
 
 def dust(record: TestRecord) -> str | None:

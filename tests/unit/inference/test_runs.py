@@ -214,10 +214,11 @@ def test_swapping_the_systems_mirrors_greater_and_less_to_the_last_bit() -> None
 def strata(seed: int, most: int = 6) -> tuple[Rows, Rows]:
     draw = np.random.default_rng(seed)
     rates = draw.random(12)
-    return tuple(  # type: ignore[return-value]
+    u, v = (
         [(draw.random(draw.integers(1, most)) < min(rate + more, 1)).astype(int).tolist() for rate in rates]
         for more in (0.2, 0.0)
     )
+    return u, v
 
 
 @pytest.mark.parametrize("seed", range(20))

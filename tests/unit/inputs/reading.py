@@ -28,8 +28,8 @@ def _uploaded(role: str, content: Content) -> UploadedFile:
     return UploadedFile(f"{role}.txt", content.encode() if isinstance(content, str) else content)
 
 
-def read_files(format_: str, files: Mapping[str, Content], **options: Any) -> Reading:
-    """Files given as text, bytes or paths; options are keywords."""
+def read_files(format_: str, files: Mapping[str, Content], **options: Any) -> Any:
+    """The `Reading` of texts, bytes or paths; its kind of data depends on the files. Options are keywords."""
     uploaded = {role: _uploaded(role, content) for role, content in files.items()}
     return read(uploaded, format_, ReaderOptions(**options))
 

@@ -5,7 +5,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import openpyxl
@@ -192,8 +192,8 @@ def saved(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
 
 @pytest.mark.parametrize("dtype", ["<i8", ">i4", "u1", "?", "<f8", ">f4", "f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_two_columns_are_scores_of_any_plain_type_and_order(dtype: str, order: str) -> None:
-    array = np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype, order=order)  # type: ignore[call-overload]
+def test_two_columns_are_scores_of_any_plain_type_and_order(dtype: str, order: Literal["C", "F"]) -> None:
+    array = np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype, order=order)
     table = read_npy(saved(array))
     assert table["u"].tolist() == [1, 0, 1]
     assert table["v"].tolist() == [0, 1, 1]

@@ -384,7 +384,7 @@ def test_wide_lines_without_quoting_are_not_split_to_their_end(delimiter: str) -
 
 def test_commas_inside_a_quoted_field_of_several_lines_are_text() -> None:
     text = 'id,u,v,text\na,1,2,"one\n' + "," * (2 * MAX_COLUMNS) + '\nthree"\nb,2,1,four\n'
-    assert len(read_files("csv", {"file": text}, system_u="u", system_v="v").data.u) == 2  # type: ignore[union-attr]
+    assert len(read_files("csv", {"file": text}, system_u="u", system_v="v").data.u) == 2
 
 
 def test_a_table_as_wide_as_may_be_is_read() -> None:
@@ -436,7 +436,7 @@ def test_fields_that_few_records_have_are_not_looked_up_in_all(monkeypatch: pyte
         return column(file, field)
 
     monkeypatch.setattr(json_records.Records, "column", counting)
-    assert len(read_files("jsonl", {"u": text, "v": text}).data.u) == n + 2  # type: ignore[union-attr]
+    assert len(read_files("jsonl", {"u": text, "v": text}).data.u) == n + 2
     assert looked_up <= 2 * 2 * (n + 2)  # the scores of both files, and not a thousand fields
 
 
@@ -450,4 +450,4 @@ def test_a_row_of_averages_is_one_whose_name_occurs_once() -> None:
     )
     twice = [*rows[:150], "mean,1", *rows[150:], "mean,0.5"]
     reading = read_files("csv", {role: "name,score\n" + "\n".join(twice) for role in ("u", "v")})
-    assert len(reading.data.u) == 302  # type: ignore[union-attr]
+    assert len(reading.data.u) == 302

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import exactperm
 from exactperm.client.requests import files
 from exactperm.errors import BodyTooLarge
-from exactperm.statistics.paired import Counts, Scores
+from exactperm.statistics.paired import Counts, Repeated, Scores
 
 from .reading import EXCERPTS, columns, noted, read_files, refusal, refuses, refuses_alone
 
@@ -256,9 +256,9 @@ def test_trials_are_averaged_metrics_joined_and_splits_chosen() -> None:
     text = json.dumps(run)
     refuses("choose_filter", None, "auto", {"u": text, "v": text})
     reading = read_files("auto", {"u": text, "v": text}, filter="test")
-    assert isinstance(reading.data, Scores)
-    assert reading.data.u.values.tolist() == [1.0, 0.0, 0.5, 0.25]  # type: ignore[union-attr]
-    assert reading.data.u.lengths.tolist() == [2, 2]  # type: ignore[union-attr]
+    assert isinstance(reading.data.u, Repeated)
+    assert reading.data.u.values.tolist() == [1.0, 0.0, 0.5, 0.25]
+    assert reading.data.u.lengths.tolist() == [2, 2]
     predictions = json.dumps(
         [{"instance_id": "a", "train_trial_index": 0, "predicted_text": "x", "stats": {"em": 1.0}}]
     )
@@ -360,7 +360,7 @@ def test_events_without_a_score_are_missing_and_several_are_averaged() -> None:
         read_files("auto", {"u": run_of(event("a", correct=True)), "v": crashed}, on_missing="drop")
     ) == ([1], [1])
     reading = read_files("auto", {"u": scored, "v": scored})
-    assert reading.data.u.lengths.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert reading.data.u.lengths.tolist() == [1, 2]
     assert reading.names == ("m", "m")
 
 
@@ -389,7 +389,7 @@ def test_an_object_by_id_may_have_lists_and_is_refused_where_it_is_a_summary() -
     u, v = '{"b": [1, 0], "a": true}', '{"a": 0, "b": [0.5, 0.25]}'
     reading = read_files("auto", {"u": u, "v": v})
     assert reading.format == "json-object"
-    assert reading.data.u.values.tolist() == [1, 0, 1]  # type: ignore[union-attr]
+    assert reading.data.u.values.tolist() == [1, 0, 1]
     refuses("averages_only", None, "auto", {"u": '{"f1": 0.5, "bleu": 20, "n": 3}', "v": v})
     refuses(None, "/files/u/b", "auto", {"u": '{"a": 1, "b": null}', "v": '{"a": 1, "b": 1}'})
     refuses(None, "/files/u/a~1b", "json-object", {"u": '{"a/b": "x", "c": 1}', "v": v})

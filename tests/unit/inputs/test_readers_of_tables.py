@@ -310,8 +310,8 @@ def test_columns_of_texts_are_not_systems() -> None:
     assert noted(read_files("csv", {"file": WITH_TEXT}), 'not systems and were left out: "question"')
 
 
-def named(format_: str, name: str, content: str, **options: str) -> Reading:
-    return read({"file": UploadedFile(name, content.encode())}, format_, ReaderOptions(**options))  # type: ignore[arg-type]
+def named(format_: str, name: str, content: str, **options: Any) -> Reading:
+    return read({"file": UploadedFile(name, content.encode())}, format_, ReaderOptions(**options))
 
 
 def test_the_guess_looks_at_the_name_and_at_options_and_says_so() -> None:

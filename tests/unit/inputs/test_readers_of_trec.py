@@ -178,15 +178,15 @@ def test_missing_queries_count_zero_as_trec_eval_c_does() -> None:
         "unmatched_ids", None, "trec", {"u": u, "v": cut}, "set `on_missing=zero` for this", measure="map"
     )
     zero = read_files("trec", {"u": u, "v": cut}, measure="map", on_missing="zero")
-    expected = whole.data.v.copy()  # type: ignore[union-attr]
+    expected = whole.data.v.copy()
     expected[1] = 0
-    rows = dict(zip(zero.data.pairing.ids or (), zero.data.v.tolist(), strict=True))  # type: ignore[union-attr]
+    rows = dict(zip(zero.data.pairing.ids or (), zero.data.v.tolist(), strict=True))
     assert [rows[query] for query in queries] == expected.tolist()
     assert noted(zero, "v: 1 queries without a value count 0 (on_missing: zero).")
     swapped = read_files("trec", {"u": cut, "v": u}, measure="map", on_missing="zero")
-    assert sorted(swapped.data.u.tolist()) == sorted(expected.tolist())  # type: ignore[union-attr]
+    assert sorted(swapped.data.u.tolist()) == sorted(expected.tolist())
     both = {"u": without(u.read_bytes(), str(queries[0]).encode()), "v": cut}
-    assert len(read_files("trec", both, measure="map", on_missing="zero").data.u) == len(queries)  # type: ignore[union-attr]
+    assert len(read_files("trec", both, measure="map", on_missing="zero").data.u) == len(queries)
     assert refusal("trec", {"u": u, "v": cut}, measure="gm_map", on_missing="zero").flaws[0].code in {
         "choose_measure",
         "no_zero",
@@ -206,10 +206,10 @@ def test_judged_queries_that_a_run_lacks_count_zero() -> None:
     query = list(whole.data.pairing.ids or ())[2]
     content = without(paths["u"].read_bytes(), str(query).encode())
     zero = read_files("trec", {**paths, "u": content}, measure="map", on_missing="zero")
-    expected = whole.data.u.copy()  # type: ignore[union-attr]
+    expected = whole.data.u.copy()
     expected[2] = 0
-    assert zero.data.u.tolist() == expected.tolist()  # type: ignore[union-attr]
-    assert zero.data.v.tolist() == whole.data.v.tolist()  # type: ignore[union-attr]
+    assert zero.data.u.tolist() == expected.tolist()
+    assert zero.data.v.tolist() == whole.data.v.tolist()
 
 
 @pytest.mark.parametrize(

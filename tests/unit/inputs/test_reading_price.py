@@ -156,28 +156,23 @@ def test_what_repeats_itself_is_measured_before_it_becomes_text(
             catalogue.read(files, "auto", ReaderOptions(max_inflated_bytes=500_000))
 
 
-def test_a_member_is_inflated_no_further_than_the_directory_declares() -> None:
+def test_a_member_is_inflated_no_further_than_the_directory_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lie in the directory: a member of 50 MB that says that it has 100 bytes."""
     content = bytearray(zip_of(**{"header.json": HEAD, "summaries.json": b" " * 50_000_000}))
     size = (50_000_000).to_bytes(4, "little")
     while (at := content.find(size)) >= 0:
         content[at : at + 4] = (100).to_bytes(4, "little")
     read: list[int] = []
-    inflate = zipfile.ZipExtFile._read1  # type: ignore[attr-defined]
+    inflate: Any = vars(zipfile.ZipExtFile)["_read1"]
 
     def counted(self: Any, n: int) -> bytes:
         piece: bytes = inflate(self, n)
         read.append(n)
         return piece
 
-    zipfile.ZipExtFile._read1 = counted  # type: ignore[attr-defined]
-    try:
-        with pytest.raises(Exception, match="damaged"):
-            catalogue.read(
-                {role: UploadedFile("x", bytes(content)) for role in "uv"}, "auto", ReaderOptions()
-            )
-    finally:
-        zipfile.ZipExtFile._read1 = inflate  # type: ignore[attr-defined]
+    monkeypatch.setattr(zipfile.ZipExtFile, "_read1", counted)
+    with pytest.raises(Exception, match="damaged"):
+        catalogue.read({role: UploadedFile("x", bytes(content)) for role in "uv"}, "auto", ReaderOptions())
     assert max(read) < 1_000
 
 

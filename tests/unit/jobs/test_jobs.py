@@ -330,14 +330,14 @@ def test_a_chunk_is_read_as_it_was_written() -> None:
     binomial = BinomialValues(np.array([5, 9]), np.array([4, 9]), two_sided=True)
     sums = SumValues((((1, 2), (3, 1)), ((2**70,), (1,))), two_sided=False)
     listed = Listed((Fraction2(3**50, 90), None))
-    value = [
+    value: Any = [
         (np.array([1.5, np.nan, -np.inf]), np.array([True, False]), np.zeros((0,), np.int64)),
         Joined((listed, binomial.fraction, sums.attained), (0, 2, 4)),
         (float("-inf"), None, "ü", Fraction(1, 3**80), 2**53 + 1),
         binomial.support,
     ]
     read = codec.loaded(codec.dumped(value))
-    np.testing.assert_array_equal(read[0][0], value[0][0])  # type: ignore[index]
+    np.testing.assert_array_equal(read[0][0], value[0][0])
     assert [array.dtype for array in read[0]] == [np.float64, np.bool_, np.int64]
     assert read[2] == value[2]
     assert [read[1](at) for at in (0, 1, 2, 3)] == [

@@ -2,7 +2,7 @@
 
 import asyncio
 import resource
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +25,7 @@ class Link:
 
     def give_way(self) -> None:
         self.gone = True
-        self.edge.remove(self)  # type: ignore[arg-type]
+        self.edge.remove(cast("Any", self))
 
 
 def edge_of(**limits: Any) -> Edge:
@@ -59,12 +59,12 @@ def test_busy_connections_stay_and_the_newest_is_not_read() -> None:
 
 def test_one_address_does_not_get_all() -> None:
     edge = edge_of(max_connections=10, max_connections_per_address=6)
-    mine = [come(edge, "192.0.2.1")[0] for _ in range(7)]
+    mine: list[Any] = [come(edge, "192.0.2.1")[0] for _ in range(7)]
     yours = come(edge, "192.0.2.2")[0]
     crowds: Any = edge.crowds
     assert crowds(mine[-1])
     assert not crowds(yours)
-    edge.remove(mine[0])  # type: ignore[arg-type]
+    edge.remove(mine[0])
     assert not crowds(mine[-1])
 
 

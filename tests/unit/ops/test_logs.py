@@ -396,7 +396,7 @@ SECONDS = st.one_of(st.sampled_from([0.0, 0.001, 0.5, 1.0, 30.0]), st.floats(0.0
 
 def said(kind: type[Histogram], observed: list[tuple[str, float]]) -> tuple[bytes, bytes]:
     """The text of both with and without labels, and the snapshot for other processes."""
-    disable_created_metrics()  # type: ignore[no-untyped-call]
+    disable_created_metrics()
     registry = CollectorRegistry(auto_describe=True)
     labelled = kind(
         "labelled_seconds", "With labels.", ("method", "route"), registry=registry, buckets=BUCKETS

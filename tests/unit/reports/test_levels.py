@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import httpx
 import pytest
@@ -153,10 +153,10 @@ def test_reports_of_boards(board: CompareRecord, shown: Any, p: float) -> None:
 def test_notebooks_and_terminals(board: CompareRecord, p: float) -> None:
     for record in states(p):
         judge(sentence_of_test(record))
-        judge(notebook.test_html(record))  # type: ignore[arg-type]
+        judge(notebook.test_html(cast("Any", record)))
     for gate in gates(p):
         judge(" ".join(text for row in metric_rows(gate.metrics[0]) for text in row))
-        judge(notebook.gate_html(gate))  # type: ignore[arg-type]
+        judge(notebook.gate_html(cast("Any", gate)))
     for many in boards(board, p):
         judge(" ".join(text for pair in many.main_board.pairs for text in cells_of(pair, ALPHA)))
     judge(run._p_value(httpx.Response(200, headers={"x-p-value": repr(p)}), {"field_alpha": "0.2"}))

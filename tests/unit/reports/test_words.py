@@ -19,6 +19,7 @@ import exactperm.reports
 from exactperm.answers.gate import GateRecord, Verdict
 from exactperm.answers.test import (
     ConfidenceInterval,
+    IntervalKind,
     ItemLevel,
     ItemsRecord,
     MethodRecord,
@@ -236,8 +237,10 @@ def test_an_interval_beside_a_one_sided_test_is_that_of_the_two_sided_one(descri
     width=st.floats(0, 1),
     kind=st.sampled_from(["exact", "bounded", "approximate", "sampled"]),
 )
-def test_an_interval_contains_0_in_words_exactly_when_it_does(low: float, width: float, kind: str) -> None:
-    interval = ConfidenceInterval(0.95, low, low + width, "test_inversion", kind, 0.0)  # type: ignore[arg-type]
+def test_an_interval_contains_0_in_words_exactly_when_it_does(
+    low: float, width: float, kind: IntervalKind
+) -> None:
+    interval = ConfidenceInterval(0.95, low, low + width, "test_inversion", kind, 0.0)
     text = interval_sentence(replace(RECORD, confidence_interval=interval))
     found = re.search(r" is (\S+) to (\S+) \(", str(text))
     assert found

@@ -67,7 +67,7 @@ def of_counts(name: str, tp: int, fp: int, fn: int, tn: int) -> Decimal:
 NAMES = ("mcc", "kappa", "balanced_accuracy", "g_mean", "specificity", "npv")
 
 
-def of_labels(name: str, positive: int) -> Value:
+def of_labels(name: str, positive: int | str) -> Value:
     def value(gold: Sequence[Any], said: Sequence[Any]) -> Decimal:
         cells = [(g == positive, s == positive) for g, s in zip(gold, said, strict=True)]
         kinds = ((True, True), (False, True), (True, False), (False, False))
@@ -144,7 +144,7 @@ def test_labels_of_two_classes_have_the_p_values_of_all_swaps(name: str, data: s
         (StatisticSpec("balanced_accuracy"), recall_of_classes),
         (StatisticSpec("f1", {"average": "weighted"}), weighted_f1),
         *(
-            (StatisticSpec(name, {"positive": "a"}), of_labels(name, "a"))  # type: ignore[arg-type]
+            (StatisticSpec(name, {"positive": "a"}), of_labels(name, "a"))
             for name in ("g_mean", "specificity", "npv")
         ),
     ],

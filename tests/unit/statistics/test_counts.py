@@ -78,8 +78,8 @@ def p_values(problem: Additive | Joint) -> dict[Alternative, Fraction]:
     if isinstance(problem, Joint):
         extreme = {side: problem.function.extreme(list(sums.T), observed, side) for side in SIDES}
     else:
-        tests = {"greater": sums >= observed, "less": sums <= observed}
-        extreme = {**tests, "two-sided": np.abs(sums) >= abs(observed)}  # type: ignore[dict-item]
+        tails = np.abs(sums) >= abs(observed)
+        extreme = {"greater": sums >= observed, "less": sums <= observed, "two-sided": tails}
     return {side: Fraction(int(mask.sum()), len(sums)) for side, mask in extreme.items()}
 
 

@@ -76,9 +76,10 @@ def ranked(
     gold_of: Callable[[random.Random], int],
 ) -> Callable[[random.Random], tuple[Paired, Any, Column, Column]]:
     def made(chance: random.Random) -> tuple[Paired, Any, Column, Column]:
-        u, v = np.array(_numbers(chance)[:6]), np.array(_numbers(chance)[:6])
+        u: Any = np.array(_numbers(chance)[:6])
+        v: Any = np.array(_numbers(chance)[:6])
         gold: Any = np.array([0, 1, *(gold_of(chance) for _ in range(4))])
-        return Predictions(gold, u, v, Pairing()), gold, u, v  # type: ignore[arg-type]
+        return Predictions(gold, u, v, Pairing()), gold, u, v
 
     return made
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -346,9 +346,9 @@ def many_sizes(seed: int, units: int) -> Predictions:
     source = np.random.default_rng(seed)
     groups = np.repeat(np.arange(15), np.arange(2, 47, 3))
     n = len(groups)
-    gold, u, v = (source.integers(0, 6, n) for _ in range(3))
+    gold, u, v = (cast("Any", source.integers(0, 6, n)) for _ in range(3))
     clusters = np.concatenate([np.arange(units), source.integers(0, units, n - units)])
-    return Predictions(gold, u, v, Pairing(clusters=clusters, n_clusters=units), groups)  # type: ignore[arg-type]
+    return Predictions(gold, u, v, Pairing(clusters=clusters, n_clusters=units), groups)
 
 
 def kendall_by_groups(data: Predictions, system: Any) -> Fraction:

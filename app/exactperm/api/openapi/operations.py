@@ -278,7 +278,7 @@ def _reader_option(name: str) -> Schema:
     return {**schema, "description": f"How to read {', '.join(users)}."}
 
 
-test_operation.__test__ = False  # type: ignore[attr-defined]
+test_operation.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 
 def plan_operation() -> dict[str, Any]:
@@ -570,8 +570,8 @@ def _of_tables() -> dict[str, Schema]:
 def _choices(*kinds: TestKind) -> dict[str, Schema]:
     """The options of a comparison, as texts of a query or a form."""
     # Its statistic refers to those of all kinds, so these must be components.
-    models = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
-    _, schemas = models_json_schema(models, ref_template=REF)  # type: ignore[arg-type]
+    models: list[Any] = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
+    _, schemas = models_json_schema(models, ref_template=REF)
     own = schemas["$defs"]["CompareChoices"]["properties"]
     members: dict[str, Schema] = {
         "statistic": {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import or_
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -89,9 +89,9 @@ def _json_type(kind: Any) -> Any:
     if origin in {Union, UnionType}:
         return reduce(or_, map(_json_type, parts))
     if origin is Mapping:
-        return dict[str, _json_type(parts[1])]  # type: ignore[misc]
+        return GenericAlias(dict, (str, _json_type(parts[1])))
     if origin is tuple and parts[-1] is Ellipsis:
-        return list[_json_type(parts[0])]  # type: ignore[misc]
+        return GenericAlias(list, (_json_type(parts[0]),))
     return kind
 
 

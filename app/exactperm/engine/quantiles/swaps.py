@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,11 +123,12 @@ def sampled(
 ) -> tuple[Estimate, Whole]:
     """Estimate P(t is at least as extreme as observed) by Monte Carlo; also return the first `kept` values."""
     observed = form.observed
-    inside, first, held = 0, [form.values[:0]], 0
+    inside, held = 0, 0
+    first: list[Any] = [form.values[:0]]
     for values in draws(form, samples, seed):
         inside += int(np.count_nonzero(extreme(values, observed, side)))
         if held < kept:
             first.append(values[: kept - held])
             held += len(first[-1])
-    values_kept: Whole = np.concatenate(first)  # type: ignore[assignment]
+    values_kept: Whole = np.concatenate(first)
     return Estimate(samples, seed, inside), values_kept

@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ...answers.reading import Remark
 from ...errors import InvalidTest
@@ -197,7 +197,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
         shapes.refuse_incomplete(source, f"the log has no {REPORT}: the run did not finish", options, notes)
     if any("expected" in row.context for row in samples.values()):
         for row in samples.values():
-            row.context.pop("prompt", None)  # type: ignore[attr-defined]
+            cast("dict[str, Any]", row.context).pop("prompt", None)
     names = list(dict.fromkeys(name for row in events[METRICS] for name in row.values))
     if not names and not any(row.values for row in events[MATCH]):
         detail = "there are no match and no metrics events with numbers: this eval has no scores of samples."

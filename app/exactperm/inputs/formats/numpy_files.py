@@ -72,7 +72,8 @@ def vector_of(body: bytes | bytearray) -> Column:
     """Read one score per item, shape (N,), from an array of N or N x 1 numbers; NaN stays NaN. Raises as `table_of`, pointers are `/<row>`."""
     needed = "N numbers, one for each item; both systems in one array of N x 2 are one file"
     array = _array(body, needed, lambda shape: shape[1:] in ((), (1,)) and bool(shape))
-    return _numbers(array.reshape(-1), may_be_missing=True)  # type: ignore[no-any-return]
+    values: Column = _numbers(array.reshape(-1), may_be_missing=True)
+    return values
 
 
 def keys_of(body: bytes | bytearray) -> list[str]:

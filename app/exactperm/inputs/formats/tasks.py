@@ -420,7 +420,8 @@ def _joined_data(tasks: Mapping[str, Paired], swap: str | None, *, by_task: bool
         columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
         columns["gaps"] = _gaps(parts, swap)
         columns["correction"] = _correction([part.correction for part in parts])
-    return type(parts[0])(**columns, pairing=_pairing(tasks, swap, by_task=by_task))  # type: ignore[no-any-return]
+    data: Paired = type(parts[0])(**columns, pairing=_pairing(tasks, swap, by_task=by_task))
+    return data
 
 
 def _correction(parts: Sequence[Any]) -> Correction | None:

@@ -101,7 +101,7 @@ class HTTPProtocol(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Count the connection; refuse it beyond the limit."""
         self.transport = transport
-        self._server.connections.add(self)  # type: ignore[arg-type]
+        self._server.connections.add(self)  # type: ignore[arg-type]  # uvicorn lists its own protocols
         self._client, self._address = (
             (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
             for name in map(transport.get_extra_info, ("peername", "sockname"))

@@ -166,7 +166,7 @@ class Server(uvicorn.Server):
 
     def _protocol(self) -> asyncio.Protocol:
         """A protocol as uvicorn creates it for an accepted connection."""
-        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]  # typed as any class
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return protocol

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 from ...answers.power import PowerRecord
 from ...answers.test import Alternative, Mass, TestRecord
@@ -441,7 +442,7 @@ def _unknown(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, top: f
 
 
 def _observed(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, up: Axis, top: float) -> None:
-    label = {"color": palette.observed, "size": LABEL_SIZE, "bold": True, "behind": palette.paper}
+    label: Any = {"color": palette.observed, "size": LABEL_SIZE, "bold": True, "behind": palette.paper}
     if scene.beyond:
         edge = RIGHT if scene.beyond > 0 else LEFT
         reach, y = 0.11 * (RIGHT - LEFT) * scene.beyond, (top + BOTTOM) / 2
@@ -450,14 +451,14 @@ def _observed(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, up: A
         points = [(edge - tip, y - 0.05), (edge, y), (edge - tip, y + 0.05)]
         canvas.shapes([points], color=palette.observed)
         side = "right" if scene.beyond > 0 else "left"
-        canvas.text(edge - 0.12 * reach, y - 0.12, scene.observed_label, across=side, up="bottom", **label)  # type: ignore[arg-type]
+        canvas.text(edge - 0.12 * reach, y - 0.12, scene.observed_label, across=side, up="bottom", **label)
         return
     x, height = along.at(scene.observed), top + 0.07 * (BOTTOM - top)
     canvas.line([(x, up.at(_foot(scene))), (x, height)], color=palette.observed, linewidth=2.0)
     is_right = scene.observed > 0.5 * scene.left + 0.5 * scene.right
     shift = -0.06 if is_right else 0.06
     side = "right" if is_right else "left"
-    canvas.text(x + shift, height, scene.observed_label, across=side, up="top", **label)  # type: ignore[arg-type]
+    canvas.text(x + shift, height, scene.observed_label, across=side, up="top", **label)
 
 
 def _foot(scene: Scene) -> float:

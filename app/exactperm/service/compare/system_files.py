@@ -78,7 +78,7 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
             _by_name(files, names), form.files, fields.format, options, on_missing, named=names is not None
         )
         boards = {None: board}
-    kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
+    kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]  # no effects
     spec = spec_of_reading(first, options.statistic, fields.parameters)
     measured = first.kind == "scores" or spec == first.default_statistic
     record = ReadingRecord(first.format, first.guessed, first.facts)

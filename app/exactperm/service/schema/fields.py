@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,8 @@ def _column(
         positions = [index for index, one in enumerate(value) if one is not None]
         there = _checked(check, [value[index] for index in positions], list(map(str, positions)))
         return Gapped(there, np.array(positions, dtype=np.int64), len(value))
-    return _checked(check, value)  # type: ignore[no-any-return]
+    checked: RawColumn = _checked(check, value)
+    return checked
 
 
 def _array(value: NDArray[Any], *, gaps: bool) -> RawColumn:
@@ -184,13 +185,14 @@ def _count_columns(value: Any, info: ValidationInfo) -> RawColumn | NamedCounts:
         raise _refusal("not_a_column", COUNTS_NEEDED)
     if type(value) is list or dict in set(map(type, value.values())):
         return _column(partial(columns.counts_by_item, may_hold_booleans=promised), value, info)
-    return _checked(partial(columns.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
+    counts: NamedCounts = _checked(partial(columns.named_counts, may_hold_booleans=promised), value)
+    return counts
 
 
 def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
     """Labels, or numbers, which `service.parse` checks for the statistic."""
     if type(value) is np.ndarray:  # a long list of integers
-        return value.tolist()  # type: ignore[no-any-return]
+        return cast("list[Any]", value.tolist())
     if type(value) not in {dict, list}:
         raise _refusal(
             "not_a_column", "Give a list with one item per element, or an object with one item per id."

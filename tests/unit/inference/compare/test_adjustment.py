@@ -442,11 +442,11 @@ def test_the_familywise_error_is_at_most_alpha_for_every_outcome_of_three_system
         signs = 1 - 2 * ((np.arange(128)[:, None] >> np.arange(7)) & 1)
         wrong = 0
         for sign in signs:
-            counts = []
+            counts: list[Any] = []
             for u, v in combinations(range(3), 2):
                 difference = sign * (scores[u] - scores[v])
                 counts.append(tuple(int((difference == side).sum()) for side in (1, 0, -1)))
-            tests = of_counts(list(combinations(range(3), 2)), counts)  # type: ignore[arg-type]
+            tests = of_counts(list(combinations(range(3), 2)), counts)
             wrong += bool(adjust(tests, "holm_discrete", alpha).rejected.any())
         assert Fraction(wrong, 128) <= alpha
 

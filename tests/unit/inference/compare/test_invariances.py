@@ -180,8 +180,8 @@ def test_another_value_or_name_has_another_identity() -> None:
 
 
 def test_sets_are_boards_of_their_own_or_one_family() -> None:
-    sets = {"one": Systems("scores", GRADES), "two": Systems("scores", RIGHT)}
-    comparison = Comparison(sets, MEAN, Options(higher_is_better=True))  # type: ignore[arg-type]
+    sets: Any = {"one": Systems("scores", GRADES), "two": Systems("scores", RIGHT)}
+    comparison = Comparison(sets, MEAN, Options(higher_is_better=True))
     apart: Any = finish_compare(prepare_compare(comparison, Budget()))
     turned = replace(comparison, datasets=dict(reversed(sets.items())))
     together: Any = finish_compare(prepare_compare(replace(comparison, family="all"), Budget()))

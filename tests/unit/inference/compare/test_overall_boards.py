@@ -378,14 +378,14 @@ def test_the_mean_accuracy_of_data_sets_is_that_of_their_tokens(lengths: tuple[i
 SIZES = [997, 991, 983, 977, 971, 967, 953, 947]
 
 
-def comparison(discordant: Sequence[tuple[int, int]], scale: int = 1, **options: object) -> Comparison:
+def comparison(discordant: Sequence[tuple[int, int]], scale: int = 1, **options: Any) -> Comparison:
     """Two systems: in data set d, u alone is right on the first number of items, and v on the second."""
     sets: dict[str | None, Systems] = {}
     for at, (size, (up, down)) in enumerate(zip(SIZES, discordant, strict=True)):
         u, v = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         u[:up], v[up : up + down] = scale, scale
         sets[f"d{at}"] = Systems("scores", {"u": u, "v": v})
-    given = Options(higher_is_better=True, **options)  # type: ignore[arg-type]
+    given = Options(higher_is_better=True, **options)
     return Comparison(sets, StatisticSpec("mean_difference"), given, design="pairs", pairs=(("u", "v"),))
 
 

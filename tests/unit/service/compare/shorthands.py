@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import numpy as np
@@ -60,7 +60,7 @@ def by_id(systems: Systems) -> dict[str, dict[str, Any]]:
     result = {}
     for name, column in systems.columns.items():
         own = systems.present.get(name, np.arange(n)).tolist()
-        values = column.tolist() if isinstance(column, np.ndarray) else list(column)  # type: ignore[arg-type]
+        values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(cast("Any", column))
         result[name] = {ids[position]: value for position, value in zip(own, values, strict=True)}
     return result
 
