@@ -359,6 +359,18 @@ def retrieval() -> None:
     (TOOLS / "pyterrier.both.csv").write_text("".join(rows))
 
 
+def runs() -> None:
+    """One run of a candidate that became worse, and five runs of its baseline."""
+    rates = [1.0] * 60 + [0.9] * 20 + [0.5] * 12 + [0.0] * 8
+    for name, lost in (("new", 0.08), *((f"old/run{at}", 0.0) for at in range(1, 6))):
+        draws = random.Random(f"{name}, 1")
+        scores = [int(draws.random() < max(rate - lost, 0.0)) for rate in rates]
+        lines(
+            HERE / "runs" / f"{name}.jsonl",
+            [{"id": f"q{at}", "correct": score} for at, score in enumerate(scores, 1)],
+        )
+
+
 if __name__ == "__main__":
     for write in (
         harness_tasks,
@@ -371,5 +383,6 @@ if __name__ == "__main__":
         judged,
         translations,
         retrieval,
+        runs,
     ):
         write()

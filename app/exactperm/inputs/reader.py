@@ -286,6 +286,11 @@ class ReaderOptions(OptionValues):
         return range_of(self.missing_range) or DEFAULT_RANGE
 
     @property
+    def done_with_runs(self) -> str:
+        """What happens to the runs of an item, as a word for notes."""
+        return "averaged" if self.exchange == "items" else "exchanged"
+
+    @property
     def share(self) -> Fraction | None:
         """Lambda, None to choose it."""
         return None if self.correction == AUTO_SHARE else Fraction(str(parsed(self.correction)))

@@ -97,7 +97,11 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         said.append("N, no answer, counts 0 (on_missing: zero), as in Inspect's accuracy().")
     most = max(map(len, epochs.values()))
     if most > 1:
-        how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
+        how = {
+            "mean": options.done_with_runs,
+            "max": "reduced to their maximum",
+            "none": "taken as items of one cluster",
+        }
         said_how = f"up to {most} epochs of a sample were {how[options.reduce_epochs]}."
         notes.append(Remark(source.role, said_how))
     # Letters and booleans mean right or wrong, whatever the name of the scorer.

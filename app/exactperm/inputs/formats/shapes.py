@@ -341,7 +341,9 @@ def outputs_of(
     if left_out:
         notes.append(Remark(who, f"{left_out:,} runs of items without a score were left out."))
     if several and not table.most:
-        notes.append(Remark(who, f"{several:,} items have several scores, which are averaged."))
+        notes.append(
+            Remark(who, f"{several:,} items have several scores, which are {options.done_with_runs}.")
+        )
     return outputs
 
 
