@@ -300,3 +300,16 @@ def test_an_exact_fraction_is_there_or_refused(service: Any) -> None:
     assert counted["p_value_fraction"] is not None
     refused = ask(service, table, "cochran_q", method="fft", exact_fraction=True)
     assert errors_of(refused) == [("/exact_fraction", "fraction_not_available")]
+
+
+def test_scores_of_many_digits_have_a_contrast(service: Any) -> None:
+    chance = np.random.default_rng(11)
+    u, v, w = chance.random((3, 30)).tolist()
+    pair = ask(service, list(zip(u, v, strict=True)), {"name": "contrast", "weights": {"A": 1, "B": -1}})
+    assert pair.json()["p_value"] == service.post("/v1/tests/scores", {"u": u, "v": v}).json()["p_value"]
+    three = {"name": "contrast", "weights": {"A": 1, "B": 1, "C": -2}}
+    table = list(zip(u, v, w, strict=True))
+    low, high = ask(service, table, three).json()["p_value_bounds"]
+    assert high < low * 1.002
+    sample = ask(service, table, three, method="monte_carlo").json()["p_value_bounds"]
+    assert sample[0] < low < high < sample[1]

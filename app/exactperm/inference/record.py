@@ -354,7 +354,7 @@ _NEARLY, _MOST_NEAR = 1e-12, 200
 _BOTH: tuple[Alternative, ...] = ("greater", "less")
 
 
-def statistic_record(problem: Problem, observed: float) -> StatisticRecord:
+def statistic_record(problem: Problem | Runs, observed: float) -> StatisticRecord:
     """The observed value of the statistic, and each system's score where there are scores."""
     u, v = (None if score is None else float(score) for score in (problem.score_u, problem.score_v))
     return StatisticRecord(problem.name, observed, u, v)
@@ -379,7 +379,7 @@ def joint_items(problem: Joint) -> ItemsRecord:
 
 
 def items_record(
-    problem: Problem, stay: Whole | Reals, swap: Whole | Reals | None, nonzero: int | None = None
+    problem: Problem | Runs, stay: Whole | Reals, swap: Whole | Reals | None, nonzero: int | None = None
 ) -> ItemsRecord:
     """The record from each unit's two values, shape (M,) each; `swap` None means -stay.
 

@@ -6,27 +6,27 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from ..answers.test import (
     ExactFraction,
     Exchange,
     ExchangedTest,
     ExchangesRecord,
     GeneralisesTo,
-    ItemsRecord,
     LatticeRecord,
-    StatisticRecord,
 )
 from ..engine.finite_laws import methods
-from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, coarse_region, region, ties_of
+from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, region, ties_of
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.probability import SMALLEST, Region, mid_p
-from ..errors import Choice, InvalidTest
+from ..errors import InvalidTest
 from ..statistics.paired import Paired, Repeated, Scores, StatisticSpec
 from ..statistics.reducers import Problem
-from ..statistics.runs import Runs, reduce_runs, require_runs
+from ..statistics.runs import WITHOUT_RUNS, Runs, reduce_runs, require_runs
 from .certificate import Answer, PlannedTest, Result, bracketed, certified, certified_by, mid_p_value, sampled
 from .options import Options
-from .record import laws_seconds, null_of_laws, times
+from .record import items_record, laws_seconds, null_of_laws, statistic_record, times
 
 GENERALISES_TO: dict[Exchange, GeneralisesTo] = {
     "items": "new items",
@@ -80,13 +80,8 @@ class RunsTest:
             if problem.coarse is not None
             else LatticeRecord(times(form.step, problem.unit), len(form.laws), form.range),
             attainable_between=(least, attainable),
-            items=self._items(),
-            statistic=StatisticRecord(
-                problem.name,
-                times(problem.observed, problem.unit),
-                None if problem.score_u is None else float(problem.score_u),
-                None if problem.score_v is None else float(problem.score_v),
-            ),
+            items=items_record(problem, problem.ahead, np.zeros_like(problem.ahead), int(form.counts.sum())),
+            statistic=statistic_record(problem, times(problem.observed, problem.unit)),
             null=null
             if problem.coarse is None
             else replace(null, mean=float(problem.coarse.mean * problem.unit), range_exact=False),
@@ -99,28 +94,22 @@ class RunsTest:
         pairs = zip(self.form.laws, self.form.counts.tolist(), strict=True)
         return -math.fsum(count * math.log(law.total) for law, count in pairs)
 
-    def _items(self) -> ItemsRecord:
-        problem, ahead = self.problem, self.problem.ahead
-        wins, losses = int((ahead > 0).sum()), int((ahead < 0).sum())
-        nonzero = int(self.form.counts.sum())
-        return ItemsRecord(problem.items, nonzero, problem.clusters, wins, len(ahead) - wins - losses, losses)
-
     def _answer(self, by: Cost) -> Answer:
         """The unchecked answer of one method."""
-        options, form = self.options, self.form
-        if by.method == "enumeration":
-            assert self.coarse is not None
-            found, tied = methods.enumerated(self.coarse, self.problem.observed, options.alternative)
-            return certified(found, None, mid_p(found, tied))
-        if by.method == "bounds":
-            assert self.coarse is not None
-            bracket = methods.in_bounds(self.coarse, self.problem.observed, options.alternative, self._least)
-            return bracketed(bracket, options.precision, self._fraction())
+        options, form, coarse, observed = self.options, self.form, self.coarse, self.problem.observed
         if by.method == "monte_carlo":
             estimate = methods.estimate(form, self.region, samples=options.samples, seed=options.seed)
             return sampled(estimate, self._fraction())
-        ties = ties_of(form, self.problem.observed, options.alternative)
-        found, tied = methods.with_ties(by.method, form, self.region, ties)
+        if by.method == "bounds":
+            assert coarse is not None
+            bracket = methods.in_bounds(coarse, observed, options.alternative, self._least)
+            return bracketed(bracket, options.precision, self._fraction())
+        if by.method == "enumeration":
+            assert coarse is not None
+            found, tied = methods.enumerated(coarse, observed, options.alternative)
+        else:
+            ties = ties_of(form, observed, options.alternative)
+            found, tied = methods.with_ties(by.method, form, self.region, ties)
         return certified(found, self._fraction(), mid_p(found, tied))
 
     def _fraction(self) -> ExactFraction | None:
@@ -209,18 +198,15 @@ def runs_test(
 def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
     """Plan the test of a sum of finite laws; raises InvalidTest and what the engine raises."""
     form = problem.form
-    coarse = problem.coarse
-    if coarse is None:
-        tail = region(form, problem.observed, options.alternative)
-    else:
-        tail = coarse_region(coarse, problem.observed, options.alternative, outer=True)
+    outer = () if problem.coarse is None else (problem.coarse.mean, problem.coarse.error)
+    tail = region(form, problem.observed, options.alternative, *outer)
     plan, coarse = methods.plan(
         form,
         budget,
         method=options.method,
         samples=options.samples,
         precision=options.precision,
-        coarse=coarse,
+        coarse=problem.coarse,
     )
     fraction_by = None
     if options.exact_fraction and plan.chosen.method not in methods.FRACTION_METHODS:
@@ -230,21 +216,18 @@ def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
     return RunsTest(options, problem, tail, plan, fraction_by, laws_seconds(form, options.pmf), coarse)
 
 
-_ITEMS = (Choice("exchange items, the means of their runs", {"exchange": "items"}),)
-
-
 def refuse_beside_runs(options: Options) -> None:
     """Refuse what no test that exchanges runs has; raises InvalidTest."""
     if options.test == "bootstrap":
         detail = "Exchanging runs is a permutation test: leave exchange out, or set test to permutation."
-        raise InvalidTest.at("/exchange", "exchange_needs_permutation", detail, _ITEMS)
+        raise InvalidTest.at("/exchange", "exchange_needs_permutation", detail, WITHOUT_RUNS)
     for name in ("confidence_level", "power"):
         if getattr(options, name) is not None:
             detail = f"A test that exchanges runs has no confidence interval and no power: leave {name} or exchange out."
-            raise InvalidTest.at(f"/{name}", "exchange_has_no_interval", detail, _ITEMS)
+            raise InvalidTest.at(f"/{name}", "exchange_has_no_interval", detail, WITHOUT_RUNS)
     if options.sequential is not None:
         detail = "E-values are for the test that exchanges items: leave sequential or exchange out."
-        raise InvalidTest.at("/sequential", "not_available", detail, _ITEMS)
+        raise InvalidTest.at("/sequential", "not_available", detail, WITHOUT_RUNS)
 
 
 def exchange_of(data: Paired, options: Options) -> Exchange | None:

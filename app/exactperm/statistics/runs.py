@@ -318,26 +318,24 @@ def _problem(
     unit: Fraction,
     scores: tuple[Fraction, Fraction],
 ) -> Runs:
-    listed, coarse = list(laws), None
+    form, coarse = sum_of_laws(laws, len(data.u), "/u")
+    return Runs(
+        spec.name, form, seen[0], unit, len(data.u), data.pairing.n_clusters, seen[1], *scores, samples_of(data), coarse
+    )  # fmt: skip
+
+
+def sum_of_laws(
+    laws: Iterable[tuple[Mapping[int, int], int]], items: int, pointer: str
+) -> tuple[FiniteLaws, CoarseLaws | None]:
+    """Put laws (see `grouped_laws`) on one lattice, rounded where their sum outgrows 64 bits; raises InvalidTest."""
+    listed = list(laws)
     try:
-        form = grouped_laws(listed, len(data.u))
+        return grouped_laws(listed, items), None
     except LatticeOverflowError:
         if max(max(law) - min(law) for law, _ in listed).bit_length() > _MOST_BITS:
             detail = (
                 "The scores spread over too many orders of magnitude: leave tiny ones out, or round them."
             )
-            raise InvalidTest.at("/u", "number_too_large", detail) from None
-        coarse = coarse_laws(listed, len(data.u), steps_wanted(len(data.u), _PRECISION))
-        form = coarse.form
-    return Runs(
-        spec.name,
-        form,
-        seen[0],
-        unit,
-        len(data.u),
-        data.pairing.n_clusters,
-        seen[1],
-        *scores,
-        samples_of(data),
-        coarse,
-    )
+            raise InvalidTest.at(pointer, "number_too_large", detail) from None
+        coarse = coarse_laws(listed, items, steps_wanted(items, _PRECISION))
+        return coarse.form, coarse

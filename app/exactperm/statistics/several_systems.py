@@ -14,12 +14,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.finite_laws.form import grouped_laws
-from ..engine.lattice import Integers, LatticeOverflowError
+from ..engine.lattice import Integers, Whole
 from ..errors import InvalidTest, pointer_token
 from .effects import Additive, effects_on, on_lattice, require_items, require_same_length
 from .paired import Column, StatisticSpec
-from .runs import ROUNDED, Runs
+from .runs import Runs, sum_of_laws
 
 # Steps of listing the laws of all distinct items.
 _MOST_STEPS = 20_000_000
@@ -77,19 +76,17 @@ def _at(name: str) -> str:
     return f"/systems/{pointer_token(name)}"
 
 
-def _known(columns: Mapping[str, Column], names: Sequence[str], pointer: str) -> list[Column]:
-    for index, name in enumerate(names):
+def _known(columns: Mapping[str, Column], named: Mapping[str, str]) -> list[Column]:
+    """The columns of the systems that are named at these pointers; raises InvalidTest."""
+    for pointer, name in named.items():
         if name not in columns:
             detail = f"There is no system {name!r} here: the systems are {', '.join(map(repr, columns))}."
-            raise InvalidTest.at(f"{pointer}/{index}", "unknown_system", detail)
-    return [columns[name] for name in names]
+            raise InvalidTest.at(pointer, "unknown_system", detail)
+    return [columns[name] for name in named.values()]
 
 
-def _contrast(columns: Mapping[str, Column], weights: Mapping[str, float]) -> Runs:
-    for name in weights:
-        if name not in columns:
-            detail = f"There is no system {name!r} here: the systems are {', '.join(map(repr, columns))}."
-            raise InvalidTest.at(f"/statistic/weights/{pointer_token(name)}", "unknown_system", detail)
+def _contrast(columns: Mapping[str, Column], weights: Mapping[str, float]) -> Runs | Additive:
+    _known(columns, {f"/statistic/weights/{pointer_token(name)}": name for name in weights})
     by_system = [Fraction(repr(weights.get(name, 0))) for name in columns]
     if sum(by_system) != 0:
         detail = f"The weights of a contrast sum to 0; these sum to {float(sum(by_system)):g}."
@@ -103,12 +100,14 @@ def _contrast(columns: Mapping[str, Column], weights: Mapping[str, float]) -> Ru
     lattice = on_lattice(*columns.values(), exactly=True)
     table = np.stack([np.asarray(column) for column in lattice.columns], axis=1)
     unit = lattice.unit / (common * len(table))
+    if len(factors) == 2:  # the paired test
+        return _of_effects("contrast", (table[:, 0] - table[:, 1]).astype(object) * factors[0], unit)
     return _of_factors("contrast", table, factors, unit)
 
 
 def _page(columns: Mapping[str, Column], order: Sequence[str]) -> Runs:
     if sorted(order) != sorted(columns):
-        _known(columns, order, "/statistic/order")
+        _known(columns, {f"/statistic/order/{index}": name for index, name in enumerate(order)})
         detail = "The order names every system once, the lowest first."
         raise InvalidTest.at("/statistic/order", "incomplete", detail)
     ranks = twice_ranks(np.stack(_comparable([columns[name] for name in order]), axis=1))
@@ -116,23 +115,21 @@ def _page(columns: Mapping[str, Column], order: Sequence[str]) -> Runs:
 
 
 def _interaction(columns: Mapping[str, Column], pairs: Sequence[Sequence[str]]) -> Additive:
-    found = [_known(columns, pair, f"/statistic/pairs/{index}") for index, pair in enumerate(pairs)]
-    lattice = on_lattice(*found[0], *found[1], exactly=True)
+    named = {f"/statistic/pairs/{at}/{index}": pairs[at][index] for at in (0, 1) for index in (0, 1)}
+    lattice = on_lattice(*_known(columns, named), exactly=True)
     a1, a0, b1, b0 = (np.asarray(column).astype(object) for column in lattice.columns)
     unit = lattice.unit / len(a1)
     of_a, of_b = a1 - a0, b1 - b0
-    unit, (stay,), rounding = effects_on(unit, of_a - of_b)
-    return Additive(
-        name="interaction",
-        stay=stay,
-        swap=None,
-        unit=unit,
-        items=len(a1),
-        clusters=None,
-        score_u=lattice.unit * sum(of_a.tolist()) / len(a1),
-        score_v=lattice.unit * sum(of_b.tolist()) / len(a1),
-        rounding=rounding,
-    )
+    scores = (unit * sum(each.tolist()) for each in (of_a, of_b))
+    return _of_effects("interaction", of_a - of_b, unit, *scores)
+
+
+def _of_effects(
+    name: str, effects: Whole, unit: Fraction, u: Fraction | None = None, v: Fraction | None = None
+) -> Additive:
+    """The sum of effects whose signs flip, shape (N,)."""
+    unit, (stay,), rounding = effects_on(unit, effects)
+    return Additive(name, stay, None, unit, len(stay), score_u=u, score_v=v, rounding=rounding)
 
 
 def _comparable(columns: Sequence[Column]) -> list[Integers]:
@@ -160,15 +157,12 @@ def _of_factors(name: str, table: Integers, factors: Sequence[int], unit: Fracti
     if steps > _MOST_STEPS:
         detail = "There are too many systems with too many different scores for all ways to hand them out: round the scores."
         raise InvalidTest.at("/systems", "too_many_ways", detail)
-    try:
-        form = grouped_laws(((handed_out(row, factors), count) for row, count in rows.items()), len(table))
-    except LatticeOverflowError as error:
-        detail = f"The scores cannot be summed exactly: {error}. Give scores with fewer decimals."
-        raise InvalidTest.at("/systems", "effects_too_large", detail, ROUNDED) from error
+    laws = ((handed_out(row, factors), count) for row, count in rows.items())
+    form, coarse = sum_of_laws(laws, len(table), "/systems")
     each = (table - base[:, None]).astype(object) @ np.array(factors, dtype=object)
     means = table.astype(object).sum(axis=1) * sum(factors)
-    ahead = np.sign((each * len(factors) - means).astype(float)).astype(np.int64)
-    return Runs(name, form, sum(each.tolist()), unit, len(table), None, ahead, None, None, None)
+    ahead = np.sign(each * len(factors) - means).astype(np.int64)
+    return Runs(name, form, sum(each.tolist()), unit, len(table), None, ahead, None, None, None, coarse)
 
 
 def _steps_to_hand_out(scores: Sequence[int], factors: Sequence[int]) -> int:

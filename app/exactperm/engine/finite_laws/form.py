@@ -71,6 +71,16 @@ class FiniteLaws:
         means = (law.mean * count for law, count in zip(self.laws, self.counts.tolist(), strict=True))
         return sum(means, Fraction(0))
 
+    @property
+    def of_s(self) -> list[tuple[Mapping[int, int], int]]:
+        """The laws in the units of S, and their numbers; the first one is the offset."""
+        laws = zip(self.laws, self.counts.tolist(), strict=True)
+        scaled = (
+            ({self.step * value: ways for value, ways in zip(law.values, law.ways, strict=True)}, count)
+            for law, count in laws
+        )
+        return [({self.offset: 1}, 1), *scaled]
+
     @cached_property
     def values(self) -> Integers:
         """The values of the laws, shape (G, K), the last one repeated where a law has fewer."""
@@ -111,35 +121,42 @@ class FiniteLaws:
         return form
 
 
-def _order(law: Law) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    return law.top, law.values, law.ways
-
-
 def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> FiniteLaws:
     """Return the canonical form of N = `items` units from (law, number of units); a law counts ways by value.
 
     The lattice is the coarsest: its step is the gcd of all differences inside laws. Raises LatticeOverflowError
     when the sum of the largest sizes is 2**61 or more.
     """
-    groups: Counter[Law] = Counter()
-    offset, divisor, spread = 0, 0, 0
-    for law, count in laws:
-        values = sorted(law)
-        lowest = values[0]
-        offset += count * lowest
-        spread += count * (values[-1] - lowest)
-        if len(values) > 1:
-            common = math.gcd(*law.values())
-            ways = tuple(law[value] // common for value in values)
-            groups[Law(tuple(value - lowest for value in values), ways)] += count
-            divisor = math.gcd(divisor, *(value - lowest for value in values))
+    listed = list(laws)
+    lowest = [min(law) for law, _ in listed]
+    spread = sum(count * (max(law) - least) for (law, count), least in zip(listed, lowest, strict=True))
+    offset = sum(count * least for (_, count), least in zip(listed, lowest, strict=True))
     if spread + abs(offset) >= MAX_TOTAL:
         raise LatticeOverflowError("the sum of the largest values is 2**61 or more")
-    step = divisor or 1
-    ordered = sorted(groups, key=_order)
-    distinct = tuple(Law(tuple(value // step for value in law.values), law.ways) for law in ordered)
+    step = 0
+    for (law, _), least in zip(listed, lowest, strict=True):
+        step = math.gcd(step, *(value - least for value in law))
+    return _on_lattice(listed, items, step or 1)
+
+
+def _on_lattice(laws: Iterable[tuple[Mapping[int, int], int]], items: int, step: int) -> FiniteLaws:
+    """Group equal laws, whose values above the least one are rounded to multiples of `step`."""
+    groups: Counter[Law] = Counter()
+    offset = 0
+    for law, count in laws:
+        lowest = min(law)
+        offset += count * lowest
+        if len(law) > 1:
+            rounded: dict[int, int] = {}
+            for value in sorted(law):
+                at = (2 * (value - lowest) + step) // (2 * step)
+                rounded[at] = rounded.get(at, 0) + law[value]
+            if len(rounded) > 1:
+                common = math.gcd(*rounded.values())
+                groups[Law(tuple(rounded), tuple(ways // common for ways in rounded.values()))] += count
+    ordered = sorted(groups, key=lambda law: (law.top, law.values, law.ways))
     counts = np.array([groups[law] for law in ordered], dtype=np.int64)
-    return FiniteLaws(offset, step, distinct, counts, items)
+    return FiniteLaws(offset, step, tuple(ordered), counts, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +169,7 @@ class CoarseLaws:
     form: FiniteLaws
     error: Fraction
     mean: Fraction
-    laws: Sequence[tuple[Mapping[int, int], int]] = ()
+    laws: Sequence[tuple[Mapping[int, int], int]]
 
     @property
     def sums(self) -> int:
@@ -163,8 +180,10 @@ class CoarseLaws:
         return sums
 
 
-def coarse_laws(laws: Sequence[tuple[Mapping[int, int], int]], items: int, steps: float) -> CoarseLaws:
-    """Round laws (see `grouped_laws`), so that a standard deviation of S has about so many `steps`."""
+def coarse_laws(
+    laws: Sequence[tuple[Mapping[int, int], int]], items: int, steps: float, unit: int = 1
+) -> CoarseLaws:
+    """Round laws (see `grouped_laws`) to multiples of `unit`, so that a standard deviation of S has about so many `steps`."""
     variance, mean = 0.0, Fraction(0)
     for law, count in laws:
         total = sum(law.values())
@@ -174,58 +193,35 @@ def coarse_laws(laws: Sequence[tuple[Mapping[int, int], int]], items: int, steps
             sum((Fraction(value - math.floor(middle)) ** 2 * ways for value, ways in law.items())) / total
             - (middle - math.floor(middle)) ** 2
         )
-    step = max(int(math.sqrt(variance) / steps), 1)
-    offset = units = 0
-    groups: Counter[Law] = Counter()
-    for law, count in laws:
-        lowest = min(law)
-        offset += count * lowest
-        if len(law) > 1:
-            units += count
-            rounded: Counter[int] = Counter()
-            for value, ways in law.items():
-                rounded[(2 * (value - lowest) + step) // (2 * step)] += ways
-            values = tuple(sorted(rounded))
-            if len(values) > 1:
-                common = math.gcd(*rounded.values())
-                groups[Law(values, tuple(rounded[value] // common for value in values))] += count
-    ordered = sorted(groups, key=_order)
-    counts = np.array([groups[law] for law in ordered], dtype=np.int64)
-    form = FiniteLaws(offset, step, tuple(ordered), counts, items)
-    return CoarseLaws(form, Fraction(units * step, 2), mean, laws)
+    form = _on_lattice(laws, items, unit * max(int(math.sqrt(variance) / unit / steps), 1))
+    units = sum(count for law, count in laws if len(law) > 1)
+    return CoarseLaws(form, Fraction(units * form.step, 2), mean, laws)
 
 
-def coarse_region(coarse: CoarseLaws, observed: int, alternative: Alternative, *, outer: bool) -> Region:
-    """The rounded values that may be in the `region`, or those that certainly are."""
-    form, room = coarse.form, coarse.error if outer else -coarse.error
-    distance = abs(observed - coarse.mean)
+def region(
+    form: FiniteLaws,
+    observed: int,
+    alternative: Alternative,
+    mean: Fraction | None = None,
+    room: Fraction = Fraction(0),
+) -> Region:
+    """Return the values of T at least as extreme as the observed sum S = `observed`.
+
+    `two-sided` is |S - E S| >= |observed - E S|, compared as fractions; E S is `mean`, that of the laws by default. With
+    `room` the values that lack at most so much of S, or, if negative, exceed it by as much.
+    """
+    mean = form.offset + form.step * form.mean if mean is None else mean
     two = alternative == "two-sided"
-    above = (coarse.mean + distance if two else Fraction(observed)) - room
-    below = (coarse.mean - distance if two else Fraction(observed)) + room
+    distance = abs(observed - mean)
+    above = (mean + distance if two else Fraction(observed)) - room
+    below = (mean - distance if two else Fraction(observed)) + room
     upper = math.ceil((above - form.offset) / form.step), form.range
     lower = 0, math.floor((below - form.offset) / form.step)
-    if alternative != "two-sided":
+    if not two:
         return clipped_region(form.range, [upper if alternative == "greater" else lower])
     if lower[1] + 1 >= upper[0]:
         return Region(((0, form.range),))
     return clipped_region(form.range, [lower, upper])
-
-
-def region(form: FiniteLaws, observed: int, alternative: Alternative) -> Region:
-    """Return the values of T at least as extreme as the observed sum S = `observed`.
-
-    `two-sided` is |S - E S| >= |observed - E S|, compared as fractions.
-    """
-    at = Fraction(observed - form.offset, form.step)
-    if alternative == "greater":
-        return clipped_region(form.range, [(math.ceil(at), form.range)])
-    if alternative == "less":
-        return clipped_region(form.range, [(0, math.floor(at))])
-    distance = abs(at - form.mean)
-    if distance == 0:
-        return Region(((0, form.range),))
-    low, high = math.floor(form.mean - distance), math.ceil(form.mean + distance)
-    return clipped_region(form.range, [(0, low), (high, form.range)])
 
 
 def ties_of(form: FiniteLaws, observed: int, alternative: Alternative) -> tuple[int, ...]:

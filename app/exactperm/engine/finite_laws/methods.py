@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -25,7 +24,7 @@ from ..real.bounds import Bracket
 from ..tilting import bernstein_reach
 from . import fft
 from .fft import top_probability
-from .form import CoarseLaws, FiniteLaws, coarse_laws, coarse_region
+from .form import CoarseLaws, FiniteLaws, coarse_laws, region
 from .spectrum import centre, spectrum
 from .tilt import tilt_at
 
@@ -148,8 +147,8 @@ def enumerated(
 def in_bounds(coarse: CoarseLaws, observed: int, alternative: Alternative, least: float) -> Bracket:
     """A rigorous bracket of p from rounded laws; `least` is the logarithm of a number that p is not below."""
     inner, outer = (
-        fft.probability(coarse.form, coarse_region(coarse, observed, alternative, outer=side))
-        for side in (False, True)
+        fft.probability(coarse.form, region(coarse.form, observed, alternative, coarse.mean, room))
+        for room in (-coarse.error, coarse.error)
     )
     low, high = least, 0.0
     if inner.relative_error_bound < 1.0:
@@ -215,17 +214,7 @@ def monte_carlo_cost(form: FiniteLaws, samples: int) -> Cost:
 
 def rounded(form: FiniteLaws, steps: float) -> CoarseLaws:
     """Round a form's laws to about so many steps a standard deviation; in the units of S."""
-    laws = [
-        (dict(zip(law.values, law.ways, strict=True)), count)
-        for law, count in zip(form.laws, form.counts.tolist(), strict=True)
-    ]
-    found = coarse_laws(laws, form.items, steps)
-    scaled = replace(found.form, offset=form.offset, step=form.step * found.form.step)
-    whole = [
-        ({form.offset: 1}, 1),
-        *(({form.step * value: ways for value, ways in law.items()}, count) for law, count in laws),
-    ]
-    return CoarseLaws(scaled, form.step * found.error, form.offset + form.step * found.mean, whole)
+    return coarse_laws(form.of_s, form.items, steps, form.step)
 
 
 def bounds_cost(coarse: CoarseLaws, precision: float) -> Cost:
