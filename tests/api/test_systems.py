@@ -313,3 +313,12 @@ def test_scores_of_many_digits_have_a_contrast(service: Any) -> None:
     assert high < low * 1.002
     sample = ask(service, table, three, method="monte_carlo").json()["p_value_bounds"]
     assert sample[0] < low < high < sample[1]
+
+
+def test_missing_items_offer_no_pairs(service: Any) -> None:
+    columns = {"A": {"q1": 1, "q2": 0}, "B": {"q1": 0}, "C": {"q1": 1, "q2": 1}}
+    response = service.post(PATH, {"systems": columns, "statistic": "friedman"})
+    (flaw,) = response.json()["errors"]
+    assert (flaw["pointer"], flaw["code"]) == ("/systems/B", "unmatched_ids")
+    assert [choice["fields"] for choice in flaw["choices"]] == [{"on_missing": "complete"}]
+    assert "pairwise" not in response.text

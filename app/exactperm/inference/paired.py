@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
@@ -41,7 +41,16 @@ from ..presentation.numbers import p_number
 from ..statistics.columns import filled, in_order_of_ids, k_of, missing_outcomes, require_bounded, spread_of
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.effects import Additive, Joint
-from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, Segments, StatisticSpec
+from ..statistics.paired import (
+    DataWarning,
+    Paired,
+    Pairing,
+    Repeated,
+    Scores,
+    Segments,
+    StatisticSpec,
+    Systems,
+)
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
 from ..statistics.reducers import Problem, reduce
@@ -60,6 +69,7 @@ from .record import differences_of, effect_size, holding, item_scores_of, most_m
 from .runs import GENERALISES_TO, BothTest, exchange_of, runs_test
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
+from .several_systems import systems_test
 from .slices import PlannedSlices, SliceTest, planned_slices, refuse_for_slices
 from .warnings import Dust, data_warnings, planned_dust, warnings_of
 
@@ -352,12 +362,20 @@ def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget
 
 
 def prepare(
-    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, *, only_planned: bool = False
+    data: Paired | Systems,
+    spec: StatisticSpec,
+    options: Options,
+    budget: Budget,
+    *,
+    only_planned: bool = False,
 ) -> Prepared:
     """Validate and plan; nothing larger than the data itself is allocated.
 
     An `only_planned` test is never run: segments of texts are then sampled, not counted.
     """
+    if isinstance(data, Systems):
+        with engine_errors():
+            return Prepared(cast("Paired", data), spec, options, systems_test(data, spec, options, budget))
     as_sent = data.pairing
     # A sequential test re-reads the items in their original order.
     if options.sequential is None and data.pairing.ids is not None:

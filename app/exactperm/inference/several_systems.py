@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord, TestRecord
+from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from ..engine import column_totals
 from ..engine.column_totals import ThreeColumns
 from ..engine.one_sum.monte_carlo import estimate_by
 from ..engine.plan import Budget, Cost, Plan, choose
 from ..engine.probability import CERTAIN, Probability, Region, from_ratio, mid_p
 from ..errors import InvalidTest
-from ..statistics.paired import Column, StatisticSpec
+from ..statistics.paired import StatisticSpec, Systems
 from ..statistics.runs import Runs
 from ..statistics.several_systems import Omnibus, reduce_systems
 from .additive import additive_test
-from .certificate import Answer, PlannedTest, Result, certified, certified_by, sampled, significant
-from .options import Options, canonical, members
-from .paired import ALGORITHM_VERSION, engine_errors, record_of, solved
-from .record import holding, sampled_null_record, times
+from .certificate import Answer, PlannedTest, Result, certified, certified_by, sampled
+from .options import Options
+from .record import sampled_null_record, times
 from .runs import planned_laws
-from .warnings import warnings_of
 
 # Nanoseconds of a step of counting, of a coefficient and word of a polynomial, and of a cell of a window.
 _STEP, _WORD, _CELL = 900, 40, 25
@@ -140,13 +136,11 @@ class OmnibusTest:
         ), ()
 
 
-def systems_test(
-    columns: Mapping[str, Column], spec: StatisticSpec, options: Options, budget: Budget
-) -> PlannedTest | OmnibusTest:
-    """Plan the test of the columns, shape (N,) by system; raises InvalidTest and what the engine raises."""
-    problem = reduce_systems(columns, spec)
+def systems_test(data: Systems, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
+    """Plan the test of several systems; raises InvalidTest and what the engine raises."""
+    problem = reduce_systems(data.columns, spec)  # type: ignore[arg-type]
     if isinstance(problem, Omnibus):
-        return _omnibus_test(problem, options, budget)
+        return _omnibus_test(problem, options, budget)  # type: ignore[return-value]  # of no pair
     if isinstance(problem, Runs):
         return planned_laws(problem, options, budget)
     return additive_test(problem, options, budget)
@@ -180,56 +174,3 @@ def _costs(problem: Omnibus, samples: int) -> list[Cost]:
     if steps <= column_totals.MOST_STEPS:
         found.append(Cost("enumeration", steps * _STEP + 50_000, 200 * steps))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedSystems:
-    """A planned test of several systems."""
-
-    columns: Mapping[str, Column]
-    spec: StatisticSpec
-    options: Options
-    test: PlannedTest | OmnibusTest
-
-    @property
-    def seconds(self) -> float:
-        """Predicted engine time."""
-        return self.test.seconds
-
-    @property
-    def longest_seconds(self) -> float:
-        """The same at most."""
-        return self.seconds
-
-
-def prepare_systems(
-    columns: Mapping[str, Column], spec: StatisticSpec, options: Options, budget: Budget
-) -> PreparedSystems:
-    """Validate and plan; raises InvalidTest and PlanTooLarge."""
-    with engine_errors():
-        test = systems_test(columns, spec, options, budget)
-    return PreparedSystems(columns, spec, options, test)
-
-
-def finish_systems(prepared: PreparedSystems) -> TestRecord:
-    """Run a prepared test and make its record."""
-    options, result = prepared.options, solved(prepared.test)
-    if isinstance(prepared.test, OmnibusTest):
-        options = replace(options, alternative="greater")
-    spec_text = json.dumps(
-        [prepared.spec.name, prepared.spec.parameters, members(options)], sort_keys=True, default=str
-    )
-    digest = hashlib.sha256(f"systems|{ALGORITHM_VERSION}|{spec_text}".encode())
-    for name, column in prepared.columns.items():
-        digest.update(f"|{name}:".encode())
-        for chunk in canonical(column):
-            digest.update(chunk)
-    return record_of(
-        f"t_{digest.hexdigest()}",
-        prepared.test.plan,
-        result,
-        options,
-        significant=significant(result.answer, options.alpha, options.significance),
-        null=holding(result.null, result.statistic.observed, symmetric=False),
-        warnings=warnings_of(options, result, None, exact=result.exact),
-    )

@@ -50,6 +50,7 @@ from ..statistics.paired import (
     Segments,
     Slices,
     StatisticSpec,
+    Systems,
     Weights,
     kind_of,
 )
@@ -409,8 +410,10 @@ def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) 
     return (share[0], percent[0]) if percent[1] >= max(PERCENT * share[1], LEAST_PERCENT) else None
 
 
-def n_items(data: Paired) -> int:
+def n_items(data: Paired | Systems) -> int:
     """The number of items."""
+    if isinstance(data, Systems):
+        return len(next(iter(data.columns.values())))
     if isinstance(data, Effects):
         return len(data.stay)
     return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..answers.test import Method, TestRecord, reported
+from ..answers.test import Method, reported
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, located, mapped
 from ..execution.ipc import UNBOUNDED, Control, Split
@@ -24,7 +24,6 @@ from ..inference.floor import RunsDesign, floor_answer
 from ..inference.options import Options
 from ..inference.paired import Prepared, finish, plan_record, prepare, run_test
 from ..inference.power import answer
-from ..inference.several_systems import PreparedSystems, finish_systems
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
@@ -39,7 +38,6 @@ from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
 from .query import ELSEWHERE, options_of_query
 from .schema.compare import PlanEnvelope
-from .systems import ParsedSystems
 from .validation import prefixed, validated
 
 
@@ -51,8 +49,8 @@ class Later:
     timeout_s: float | None = None
 
 
-Parsed = ParsedTest | ParsedSystems | ParsedGate | ParsedCompare | ParsedPower
-Planned = Prepared | PreparedSystems | PreparedGate | PreparedCompare | PreparedPower
+Parsed = ParsedTest | ParsedGate | ParsedCompare | ParsedPower
+Planned = Prepared | PreparedGate | PreparedCompare | PreparedPower
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 LEAST_PRICED_BYTES = 10_000  # smaller bodies are read within milliseconds
@@ -176,15 +174,13 @@ def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> 
     return parsed
 
 
-def parse_plan(
-    job: Job, body: bytes | bytearray, control: Control = UNBOUNDED
-) -> ParsedTest | ParsedSystems | ParsedCompare:
+def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest | ParsedCompare:
     """The test or comparison inside a request for a plan; raises InputError."""
     value, context = json_of(body)
     options_of_query(job.query, ELSEWHERE)
     envelope = validated(PlanEnvelope, value)
     places = prefixed("/request")
-    parsed: ParsedTest | ParsedSystems | ParsedCompare
+    parsed: ParsedTest | ParsedCompare
     if envelope.kind == "compare":
         parsed = comparison_of(carriers.of_json(envelope.request, context, places), job)
     elif envelope.kind == "systems":
@@ -239,16 +235,9 @@ def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
 
 
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
-    return _ran(reported(finish(prepared), parsed.reading_record, parsed.warnings))
-
-
-def _ran(record: TestRecord) -> Ran:
+    record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
     # For scripts that do not read the body, and for pictures.
     return Ran(record, (record.method.name, record.items.n), (("x-p-value", repr(record.p_value)),))
-
-
-def _run_systems(parsed: ParsedSystems, prepared: PreparedSystems) -> Ran:
-    return _ran(reported(finish_systems(prepared), parsed.reading, parsed.warnings))
 
 
 def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
@@ -370,10 +359,6 @@ NOUNS: Mapping[type, Noun] = {
         "power", lambda parsed: parsed.pilot is None or is_small_test(parsed.pilot), prepare_power, _run_power,
     ),
     ParsedCompare: BOARD,
-    ParsedSystems: Noun(
-        "test", lambda _: False, systems.prepare, _run_systems,
-        lambda _, prepared: render_plan("systems", plan_record(prepared)),
-    ),
 }  # fmt: skip
 # All other kinds are tests.
 PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
-from ..answers.test import ReadingRecord, WarningRecord
+from ..answers.test import ReadingRecord
 from ..errors import InvalidTest, PointerMap, mapped
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.options import Options
-from ..inference.several_systems import PreparedSystems, prepare_systems
-from ..inputs.alignment import PairedColumns, system_pointer
-from ..statistics.paired import Column, Repeated, StatisticSpec
+from ..inputs.alignment import PairedColumns, system_pointer, without_pairs
+from ..inputs.reader import Kind, Reading
+from ..statistics.paired import Paired, Repeated, StatisticSpec, Systems
 from .compare import carriers
 from .compare.board import Board, beside_files, board_of, require_systems
 from .documents import json_of
 from .messages import MULTIPART, Job, store_of
-from .parse import chosen_of, refuse_samples
+from .parse import ParsedTest, chosen_of, refuse_samples
 from .parse_files import option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query
 from .schema.compare import PARAMETER_OF, SystemsRequest
@@ -29,22 +28,7 @@ _DATA = ("systems", "scores", "ids")
 _OMNIBUS = ("cochran_q", "friedman")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedSystems:
-    """A validated test of several systems, their scores by name, shape (N,) each."""
-
-    columns: Mapping[str, Column]
-    spec: StatisticSpec
-    options: Options
-    timeout_s: float | None
-    pointer_map: PointerMap
-    store: bool | None = None
-    reading: ReadingRecord | None = None
-    warnings: tuple[WarningRecord, ...] = ()
-    counting_seconds: float = 0.0
-
-
-def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedSystems:
+def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
     """Decode, validate and align a body without content coding; raises InputError."""
     options_of_query(job.query, ELSEWHERE)
     if job.body.media_type == MULTIPART:
@@ -74,7 +58,7 @@ def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
     return of_json(*json_of(body), str, job)
 
 
-def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedSystems:
+def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedTest:
     """Validate and align a JSON request that stands at `places`; raises InputError."""
     # Columns that may have gaps.
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
@@ -89,7 +73,7 @@ def _parsed(
     places: PointerMap,
     job: Job,
     reading: ReadingRecord | None = None,
-) -> ParsedSystems:
+) -> ParsedTest:
     spec = request.statistic
     parameter = PARAMETER_OF.get(spec.name)
 
@@ -104,7 +88,12 @@ def _parsed(
         if spec.name in _OMNIBUS and "alternative" in request.model_fields_set:
             detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
-        aligned = board_of(given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals)
+        try:
+            aligned = board_of(
+                given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals
+            )
+        except InvalidTest as error:
+            raise without_pairs(error) from None
         for name, column in aligned.systems.columns.items():
             if isinstance(column, Repeated):
                 detail = "A test of several systems takes one score per item, not several runs: give the means of the runs."
@@ -113,21 +102,15 @@ def _parsed(
 
     made = mapped(places, board)
 
-    def pointer_map(pointer: str) -> str:
-        return places(made.pointer_map(pointer))
-
-    return ParsedSystems(
-        dict(made.systems.columns),  # type: ignore[arg-type]
-        StatisticSpec(spec.name, {} if parameter is None else {parameter: getattr(spec, parameter)}),
-        Options(**chosen_of(request)),
-        job.deadline_s(request.timeout_s),
-        pointer_map,
-        store_of(request),
-        reading,
-        made.warnings,
+    data = cast("Paired", Systems("scores", made.systems.columns))  # which `inference.prepare` tells apart
+    chosen = StatisticSpec(spec.name, {} if parameter is None else {parameter: getattr(spec, parameter)})
+    read = (
+        None
+        if reading is None
+        else Reading("scores", data, chosen, reading.notes, reading.format, reading.guessed)
     )
-
-
-def prepare(job: Job, parsed: ParsedSystems) -> PreparedSystems:
-    """Reduce and plan; raises InvalidTest and PlanTooLarge."""
-    return prepare_systems(parsed.columns, parsed.spec, parsed.options, job.limits.budget)
+    options = Options(**chosen_of(request) | ({"alternative": "greater"} if spec.name in _OMNIBUS else {}))
+    return ParsedTest(
+        cast("Kind", "systems"), data, chosen, options, job.deadline_s(request.timeout_s), chained(made.pointer_map, places),
+        request.model_fields_set, store_of(request), read, made.warnings,
+    )  # fmt: skip
