@@ -174,6 +174,18 @@ def test_every_file_that_is_named_exists(page: str) -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
+def test_every_name_of_the_code_that_its_pages_name_exists() -> None:
+    sources = [path for folder in ("app", "tests", "loadtest") for path in (ROOT / folder).rglob("*.py")]
+    sources += [*(ROOT / "openapi").glob("*.py"), ROOT / "Makefile"]
+    code = set(re.findall(r"\w+", " ".join(path.read_text(encoding="utf-8") for path in sources)))
+    for page in [page for page in PAGES if page not in GUIDE or "decisions" in page]:
+        marked = " ".join(re.findall(r"`([^`\n]+)`", docs_pages.without_code(page)))
+        named = set(
+            re.findall(r"(?<![\w.\-/])(?!EXACTPERM_)_?[A-Za-z]+(?:[a-z][A-Z]|_)\w*(?![\w/.])", marked)
+        )
+        assert named <= code, (page, named - code)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_to_a_file_and_a_heading(page: str) -> None:
     for target in LINK.findall(docs_pages.without_code(page)):
