@@ -69,50 +69,45 @@ class ParsedPower:
 
 
 def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedPower:
-    """Decode and validate a body: JSON, or a form with the files of a pilot; raises InputError."""
+    """Decode and validate a body: JSON, or a form with the files of a pilot or of runs; raises InputError."""
+    design: BinaryDesign | NormalDesign | RunsDesign | None = None
+    pilot, named = None, list[object]()
     if job.body.media_type == MULTIPART:
-        return _parse_form(job, body, control)
-    value, context = json_of(body)
-    options_of_query(job.query, ELSEWHERE)
-    request = validated(PowerRequest, value, context=context)
-    _require_a_set(request.design)
-    question = _question(request)
-    runs = request.design.kind == "runs"
-    _require_runs(request, runs=runs)
-    pilot = _pilot(request.design, job, context) if request.design.kind == "pilot" else None
-    timeout_s = job.deadline_s(request.timeout_s)
-    if runs:
-        of_runs = _runs(request.design.v)
-        digest = _digest_of_runs(request, of_runs)
-        return ParsedPower(question, of_runs, None, digest, timeout_s, store_of(request))
-    digest, design = _digest(_members(request)), _design(request.design, question)
-    return ParsedPower(question, design, pilot, digest, timeout_s, store_of(request))
-
-
-def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPower:
-    """Files of a pilot; the fields of the question, then those of the test."""
-    options_of_query(job.query, ELSEWHERE)
-    form = read_form(job, body, control)
-    texts, others = once(form.fields, FIELDS, option_pointer)
-    values = {name: option_value(name, text) for name, text in texts.items()}
-    request = validated(PowerFields, values, prefixed("/options"))
-    question = _question(request, "/options")
-    runs = request.solve in SOLVED
-    _require_runs(request, runs=runs, prefix="/options")
-    if runs:
-        design = _runs_of_files(form, others, job)
+        options_of_query(job.query, ELSEWHERE)
+        form = read_form(job, body, control)
+        texts, others = once(form.fields, FIELDS, option_pointer)
+        values = {name: option_value(name, text) for name, text in texts.items()}
+        request = validated(PowerFields, values, prefixed("/options"))
+        question = _question(request, "/options", runs=request.solve in SOLVED)
+        if request.solve in SOLVED:
+            design = _runs_of_files(form, others, job)
+        else:
+            pilot = parse_files(form.files, others, job)
+            named.append(request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION))
+    else:
+        value, context = json_of(body)
+        options_of_query(job.query, ELSEWHERE)
+        request = whole = validated(PowerRequest, value, context=context)
+        _require_a_set(whole.design)
+        question = _question(request, runs=whole.design.kind == "runs")
+        if whole.design.kind == "runs":
+            design = _runs(whole.design.v)
+        elif whole.design.kind == "pilot":
+            pilot = _pilot(whole.design, job, context)
+        else:
+            design = _design(whole.design, question)
+    if isinstance(design, RunsDesign):
         digest = _digest_of_runs(request, design)
-        return ParsedPower(
-            question, design, None, digest, job.deadline_s(request.timeout_s), store_of(request)
-        )
-    pilot = parse_files(form.files, others, job)
-    of_pilot = request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
-    digest = _digest([_members(request), of_pilot])
-    return ParsedPower(question, None, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
+    else:
+        members: dict[str, object] = request.model_dump(exclude=IRRELEVANT_MEMBERS)
+        if members["floor"] is None:
+            del members["floor"]  # ids are as old as questions without floors
+        digest = _digest([members, *named] if named else members)
+    return ParsedPower(question, design, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
 
-def _question(request: PowerFields, prefix: str = "") -> Question:
-    """The question; raises InvalidTest at `<prefix>/power` for contradictory numbers."""
+def _question(request: PowerFields, prefix: str = "", *, runs: bool) -> Question:
+    """The question, for `runs` or not; raises InvalidTest below the prefix for contradictory numbers."""
     solve = request.solve
     if getattr(request, solve, None) is not None:
         detail = f"{solve} is the number to solve for: leave it out, or solve for another."
@@ -127,28 +122,14 @@ def _question(request: PowerFields, prefix: str = "") -> Question:
             "items reaches it."
         )
         raise InvalidTest.at(f"{prefix}/alpha", "out_of_range", detail)
-    n = () if request.n is None else request.n
-    return Question(
-        solve,
-        n,
-        power,
-        request.effect,
-        request.alpha,
-        request.alternative,
-        request.comparisons,
-        request.floor,
-    )
+    _require_runs(request, runs=runs, prefix=prefix)
+    others = {
+        name: getattr(request, name) for name in ("effect", "alpha", "alternative", "comparisons", "floor")
+    }
+    return Question(solve, request.n or (), power, **others)
 
 
-def _members(request: PowerFields) -> dict[str, object]:
-    """The members that change the answer; ids are as old as questions without floors."""
-    members: dict[str, object] = request.model_dump(exclude=IRRELEVANT_MEMBERS)
-    if members["floor"] is None:
-        del members["floor"]
-    return members
-
-
-def _require_runs(request: PowerFields, *, runs: bool, prefix: str = "") -> None:
+def _require_runs(request: PowerFields, *, runs: bool, prefix: str) -> None:
     """Refuse floors without runs, and runs for anything else; raises InvalidTest."""
     if runs != (request.solve in SOLVED):
         detail = (
@@ -185,17 +166,14 @@ def _runs(given: Any, where: str = "/design/v") -> RunsDesign:
 def _runs_of_files(form: Form, fields: Fields, job: Job) -> RunsDesign:
     """The design from the files `v`, each with one run or with several of each item; raises InvalidTest as one file does."""
     if set(form.files) != {"v"}:
-        detail = "Give the files of the runs as v."
-        raise InvalidTest.at(
-            f"/files/{next((role for role in form.files if role != 'v'), 'v')}", "unused_file", detail
-        )
+        other = next((role for role in form.files if role != "v"), "v")
+        raise InvalidTest.at(f"/files/{other}", "unused_file", "Give the files of the runs as v.")
     runs: dict[object, list[float]] = {}
     for file in form.files["v"].parts or (form.files["v"],):
         data = parse_files({"u": file, "v": file}, fields, job).data
         if not isinstance(data, Scores):
-            raise InvalidTest.at(
-                "/files/v", "not_right_or_wrong", "A floor needs right-or-wrong scores of the items."
-            )
+            detail = "A floor needs right-or-wrong scores of the items."
+            raise InvalidTest.at("/files/v", "not_right_or_wrong", detail)
         lengths = lengths_of(data.u)
         ids = range(len(lengths)) if data.pairing.ids is None else data.pairing.ids
         for key, values in zip(ids, np.split(samples_in(data.u), np.cumsum(lengths)[:-1]), strict=True):
@@ -229,12 +207,10 @@ def _require_a_set(design: DesignFields) -> None:
     raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws))
 
 
-def _design(design: DesignFields, question: Question) -> BinaryDesign | NormalDesign | None:
+def _design(design: DesignFields, question: Question) -> BinaryDesign | NormalDesign:
     if design.kind == "sd":
         assert design.sd is not None
         return NormalDesign(design.sd, question.level, question.alternative)
-    if design.kind == "pilot":
-        return None
     if design.p10 is not None and design.p01 is not None:
         p10, p01 = design.p10, design.p01
     else:
