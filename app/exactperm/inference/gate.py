@@ -100,19 +100,15 @@ class EquivalenceTest:
         larger = max(above, below, key=lambda outcome: outcome.log10_p_value)
         lows, highs = zip(above.p_value_bounds, below.p_value_bounds, strict=True)
         either = self.beyond.run(), self.short.run()
+        low, high = (min(ends) for ends in zip(*(one.p_value_bounds for one in either), strict=True))
         record = EquivalenceRecord(
             p_value_above=above.p_value,
             log10_p_value_above=above.log10_p_value,
             p_value_below=below.p_value,
             log10_p_value_below=below.log10_p_value,
-            p_value_different=min(1.0, 2.0 * min(outcome.p_value for outcome in either)),
-            log10_p_value_different=min(
-                0.0, math.log10(2.0) + min(outcome.log10_p_value for outcome in either)
-            ),
-            p_value_different_bounds=(
-                min(1.0, 2.0 * min(outcome.p_value_bounds[0] for outcome in either)),
-                min(1.0, 2.0 * min(outcome.p_value_bounds[1] for outcome in either)),
-            ),
+            p_value_different=min(1.0, 2.0 * min(one.p_value for one in either)),
+            log10_p_value_different=min(0.0, math.log10(2.0) + min(one.log10_p_value for one in either)),
+            p_value_different_bounds=(min(1.0, 2.0 * low), min(1.0, 2.0 * high)),
         )
         return replace(
             larger,

@@ -76,6 +76,16 @@ class Places:
     weight: str | None = None
     slices: str | None = None
 
+    @classmethod
+    def of(cls, frame: Frame, options: ReaderOptions) -> Places:
+        """All but the key."""
+        return cls(Key(), cluster_of(frame, options), weight_of(frame, options), slices_of(frame, options))
+
+    @property
+    def beside(self) -> frozenset[str | None]:
+        """The columns that are no key."""
+        return frozenset((self.cluster, self.weight, self.slices))
+
 
 class Cells(Sequence[str]):
     """The paths of rows of a system in its file; its values are in `column`."""

@@ -52,7 +52,7 @@ from .parse import (
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
 from .query import ELSEWHERE, in_query, literal, once, option_of, option_value, options_of_query
 from .schema.fields import ON_MISSING, Wire
-from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
+from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest
 from .validation import beside_statistic, chained, prefixed, validated
 
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
@@ -208,28 +208,24 @@ def _parse_tests(
 
 def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> ParsedTest:
     """The test with the gate's alpha and sequential procedure; raises InvalidTest: its request has them as well."""
-    options = test.options
-    if gate.alpha is not None:
-        if "alpha" in test.given and options.alpha != gate.alpha:
-            detail = "alpha is given twice, with different values: give it once, next to the policy."
-            raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
-        options = replace(options, alpha=gate.alpha)
-    if gate.sequential is not None:
-        if options.sequential is not None:
-            detail = "sequential is given twice: give it once, next to the policy."
-            raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
-        options = replace(options, sequential=sequential_of(gate.sequential))
-    return replace(test, options=options)
+    own = test.options
+    if gate.alpha is not None and "alpha" in test.given and own.alpha != gate.alpha:
+        detail = "alpha is given twice, with different values: give it once, next to the policy."
+        raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
+    if gate.sequential is not None and own.sequential is not None:
+        detail = "sequential is given twice: give it once, next to the policy."
+        raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
+    sequential = sequential_of(gate.sequential) or own.sequential
+    alpha = own.alpha if gate.alpha is None else gate.alpha
+    return replace(test, options=replace(own, alpha=alpha, sequential=sequential))
 
 
 def _alone(metric: GateMetric, prefix: str) -> GateMetric:
     """A candidate without a baseline, which is read in V's place as well; raises InvalidTest where there is a baseline."""
     given = metric.request
-    for name, where in (("against", ""), ("v", "/request")):
-        if metric.against is not None if name == "against" else "v" in given:
-            raise InvalidTest.at(
-                f"{prefix}{where}/{name}", "baseline_not_expected", NO_BASELINE, WITH_BASELINE
-            )
+    if metric.against is not None or "v" in given:
+        where = f"{prefix}/request/v" if metric.against is None else f"{prefix}/{AGAINST}"
+        raise InvalidTest.at(where, "baseline_not_expected", NO_BASELINE, WITH_BASELINE)
     if metric.kind == "effects" or "u" not in given:
         detail = "A threshold is for the scores or predictions of one system, u."
         raise InvalidTest.at(f"{prefix}/request/u", "missing", detail)
@@ -249,10 +245,7 @@ def _requests_of(
         return [(None, request, chained(beside_statistic(given), prefixed(inside)), inside)]
     against = f"{prefix}/{AGAINST}"
     if metric.kind == "effects":
-        detail = (
-            "Effects are already differences between two systems: against needs scores, counts or "
-            "predictions."
-        )
+        detail = "Effects are already differences between two systems: against needs scores, counts or predictions."
         raise InvalidTest.at(against, "no_baseline", detail)
     for name in ("labels", "covariates"):
         if name in given:
@@ -561,7 +554,7 @@ def _with_fields(metric: Any, fields: Fields) -> Any:
 def _metric(
     job: Job,
     own: GateMetric | GateFields,
-    common: Terms,
+    common: GateRequest | GateFields,
     test: ParsedTest,
     pointer_map: PointerMap,
     given: Collection[str],
@@ -569,8 +562,9 @@ def _metric(
 ) -> ParsedMetric:
     """The metric with additions for a gate's reports: names, an interval at its level, and data for a picture."""
     refuse_to_store(test.store, INSIDE, test.pointer_map("/store"))
-    both = {name: (getattr(own, name), getattr(common, name)) for name in TERMS}
+    both = {name: (getattr(own, name), getattr(common, name)) for name in (*TERMS, "slices")}
     terms = {name: of_all if of_own is None else of_own for name, (of_own, of_all) in both.items()}
+    fails = terms.pop("slices") == "fail_if_any"
     _require_items(test)
     higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)
     # If lower is better they are not shares.
@@ -578,13 +572,12 @@ def _metric(
         raise InvalidTest.at(test.pointer_map(finding.pointer), finding.code, finding.detail)
     alpha, changes = test.options.alpha, dict[str, Any]()
     shown = {name: value for name, value in terms.items() if value is not None}
+    target = shown.get("policy") in TARGETS
     if "names" not in given:
-        changes = dict(
-            zip(("name_u", "name_v"), ALONE if shown.get("policy") in TARGETS else UNNAMED, strict=True)
-        )
+        changes = dict(zip(("name_u", "name_v"), ALONE if target else UNNAMED, strict=True))
     if baseline is not None:
         changes["name_v"] = baseline
-    has_interval = test.options.exchange == "items" or shown.get("policy") in TARGETS
+    has_interval = test.options.exchange == "items" or target
     if "confidence_level" not in given and has_interval and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         changes["confidence_level"] = 1 - 2 * alpha
@@ -602,18 +595,9 @@ def _metric(
     name = own.name or _name(test)
     name = name if baseline is None else f"{name} {AGAINST} {baseline}"
     decided = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
-    fails = next((rule for rule in map(_fails_by_slices, (own, common)) if rule is not None), False)
     asked = Metric(name, test.data, test.spec, test.options, decided, baseline, fails)
     read = warnings_of(() if test.reading is None else test.reading.findings)
     return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test), *read))
-
-
-def _fails_by_slices(terms: Terms) -> bool | None:
-    """Whether any slice may fail the gate, by a member of JSON or a field of a form; None if neither says so."""
-    if isinstance(terms, GateFields):
-        return terms.fail_if_any_slice
-    rule = getattr(terms, "slices", None)
-    return None if rule is None else bool(rule == "fail_if_any")
 
 
 def _name(test: ParsedTest) -> str:
@@ -630,10 +614,8 @@ def _require_items(test: ParsedTest) -> None:
     dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
     several = test.options.exchange == "runs" or test.options.sequential is not None
     if n_items(test.data) == 1 and not several and not dropped:
-        detail = (
-            "There is only one item, which cannot decide a gate. If the scores are averages, send the "
-            "items' scores: the sample log, the outputs with their references, or a score for each item."
-        )
+        detail = "There is only one item, which cannot decide a gate. If the scores are averages, send the items' scores: "
+        detail += "the sample log, the outputs with their references, or a score for each item."
         pointer = "/stay" if isinstance(test.data, Effects) else "/u"
         raise InvalidTest.at(test.pointer_map(pointer), "one_item", detail)
 

@@ -390,14 +390,11 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
     systems, of_rows = [], list[Places]()
-    for frame, key, cluster, own, reader in zip(frames, keys, clusters, columns, readers, strict=True):
+    for frame, key, own, reader in zip(frames, keys, columns, readers, strict=True):
         roles.note_index(frame, key, notes)
-        labels = roles.slices_of(frame, options)
-        places = (
-            Places(Key(key.columns), cluster, None, labels)
-            if counted
-            else Places(key, cluster, roles.weight_of(frame, options), labels)
-        )
+        places = replace(Places.of(frame, options), key=key)
+        if counted:
+            places = replace(places, key=Key(key.columns), weight=None)
         (outputs,) = outputs_of(frame, own[:1], places, reader)
         of_rows.append(places)
         systems.append(replace(outputs, values=frame.tuples(own, reader)) if counted else outputs)
@@ -475,26 +472,24 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
 
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     frame = of_outcomes(frame, options, notes)
-    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
-    labels = roles.slices_of(frame, options)
+    places = Places.of(frame, options)
     # Columns that are systems, whatever their names.
     chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
-    taken = frozenset(
-        (cluster, weight, labels, *(frame.find((name,)) for name in chosen), *roles.beside_of(frame, options))
-    )
+    taken = places.beside | {frame.find((name,)) for name in chosen} | roles.beside_of(frame, options)
     (key,) = roles.keys_of([Side(frame, taken)], options, notes)
+    places = replace(places, key=key)
     roles.note_index(frame, key, notes)
     systems = _two_columns(frame, options, key, notes)
     names = systems.u, systems.v
     reader = frame.reader_of(names, options, notes)
-    u, v = outputs_of(frame, names, Places(key, cluster, weight, labels), reader)
+    u, v = outputs_of(frame, names, places, reader)
     said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
     notes += said.notes
     return scores_reading(
-        u, v, options, notes, format_, clustered=cluster is not None, names=systems.names, metric=said.metric,
+        u, v, options, notes, format_, clustered=places.cluster is not None, names=systems.names, metric=said.metric,
         role_question=systems.question, direction_question=said.direction_question,
-        findings=(*said.findings, *runs_findings(frame, key, options), *([] if cluster else _runs_finding(frame, key))),
-        beside=_beside([(frame, Places(key, cluster, weight), None)] * 2, options, notes, names),
+        findings=(*said.findings, *runs_findings(frame, key, options), *([] if places.cluster else _runs_finding(frame, key))),
+        beside=_beside([(frame, places, None)] * 2, options, notes, names),
     )  # fmt: skip
 
 
@@ -580,23 +575,20 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
     rows = {name: own for (name,), own in rows_by_system(frame, [system]).items()}
     chosen = two_systems(list(rows), options, frame.source, notes)
     score = roles.score_of(frame, options)
-    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
-    own, labels = (rows[chosen.u], rows[chosen.v]), roles.slices_of(frame, options)
-    besides = roles.beside_of(frame, options)
-    key = key_of_long(frame, besides | {system, score, cluster, weight, labels}, own, options, notes)
-    reader = frame.reader_of([score], options, notes)
-    (u,), (v,) = (
-        outputs_of(frame, [score], Places(key, cluster, weight, labels), reader, each) for each in own
-    )
+    places, own = Places.of(frame, options), (rows[chosen.u], rows[chosen.v])
+    taken = places.beside | {system, score} | roles.beside_of(frame, options)
+    key = key_of_long(frame, taken, own, options, notes)
+    places, reader = replace(places, key=key), frame.reader_of([score], options, notes)
+    (u,), (v,) = (outputs_of(frame, [score], places, reader, each) for each in own)
     others = frame.n - sum(map(len, own))
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
     if not frame.is_table:
         notes.append(f"The score of an item is its {quoted(score)}.")
     return scores_reading(
-        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
+        u, v, options, notes, format_, clustered=places.cluster is not None, names=chosen.names, metric=metric_of(score),
         role_question=chosen.question, findings=runs_findings(frame, key, options),
-        beside=_beside([(frame, Places(key, cluster, weight), each) for each in own], options, notes),
+        beside=_beside([(frame, places, each) for each in own], options, notes),
     )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...answers.reading import Guessed, Note
 from ...answers.test import ReadingRecord
-from ...errors import InvalidTest, PointerMap, located, mapped, marked, pointer_token
+from ...errors import Flaw, InvalidTest, PointerMap, located, mapped, marked, pointer_token
 from ...execution.ipc import Control
+from ...inference.compare.compare import of_cost
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
@@ -109,23 +110,15 @@ def _with_costs(
 
 def _of_costs(error: InvalidTest) -> InvalidTest:
     """A refusal of the column of scores as one of the column of costs."""
-    column, costs = marked("score_column"), marked("frontier")
-    flaws = (
-        replace(
-            flaw,
-            pointer=option_pointer("frontier")
-            if flaw.pointer == option_pointer("score_column")
-            else flaw.pointer,
-            detail=flaw.detail.replace(column, costs),
-            choices=tuple(
-                replace(one, fields={"frontier": one.fields["score_column"]})
-                if "score_column" in one.fields
-                else one
-                for one in flaw.choices
-            ),
+    column, costs, renamed = marked("score_column"), marked("frontier"), {"score_column": "frontier"}
+    pointers, flaws = {option_pointer(old): option_pointer(new) for old, new in renamed.items()}, []
+    for flaw in error.flaws:
+        choices = tuple(
+            replace(one, fields={renamed.get(name, name): value for name, value in one.fields.items()})
+            for one in flaw.choices
         )
-        for flaw in error.flaws
-    )
+        pointer = pointers.get(flaw.pointer, flaw.pointer)
+        flaws.append(Flaw(pointer, flaw.code, flaw.detail.replace(column, costs), choices))
     return type(error)(error.detail.replace(column, costs), flaws=tuple(flaws))
 
 
@@ -240,15 +233,8 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
         if request.datasets is not None:
             detail = "A frontier is of one data set: leave datasets or frontier out."
             raise InvalidTest.at(places("/frontier"), "superfluous", detail)
-        try:
-            columns = ADAPTERS["scores"].validate_python(
-                dict(sorted(request.frontier["cost"].items())), context=context
-            )
-        except ValidationError as error:
-            flaws = tuple(flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail))
-            flaws = tuple(replace(flaw, pointer=places(f"/frontier/cost{flaw.pointer}")) for flaw in flaws)
-            raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
-        cost = PairedColumns(columns, ids=boards[None].ids, clusters=boards[None].clusters)
+        costs = mapped(chained(of_cost, places), _columns_in, request.frontier["cost"], "scores", context)
+        cost = PairedColumns(costs, ids=boards[None].ids, clusters=boards[None].clusters)
     return DecodedCompare(request, boards, chained(beside_statistic(value), places), cost=cost)
 
 
@@ -262,17 +248,20 @@ def board_in(given: Columns | SystemsRequest, kind: CompareKind, context: dict[s
             raise InvalidTest.at("/scores", "redundant", detail)
         assert given.systems is not None
         systems, ids = without_ids(given.systems, given.model_fields_set)
-        try:
-            board = PairedColumns(ADAPTERS[kind].validate_python(systems, context=context))
-        except ValidationError as error:
-            flaws = tuple(
-                replace(flaw, pointer=f"/systems{flaw.pointer}")
-                for detail in error.errors(include_url=False)
-                for flaw in flaws_of(detail)
-            )
-            raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
+        board = PairedColumns(_columns_in(systems, kind, context))
     of_items = {name: getattr(given, name, None) for name in OF_A_DATASET}
     return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
+
+
+def _columns_in(systems: Mapping[str, Any], kind: CompareKind, context: dict[str, Any]) -> dict[str, Any]:
+    """The columns by name in code-point order; raises InvalidTest at `/systems/<name>/…`."""
+    try:
+        return ADAPTERS[kind].validate_python(dict(sorted(systems.items())), context=context)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        flaws = [flaw for detail in details for flaw in flaws_of(detail)]
+        flaws = [replace(flaw, pointer=f"/systems{flaw.pointer}") for flaw in flaws]
+        raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 
 
 def _of_matrix(given: Columns | SystemsRequest, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:

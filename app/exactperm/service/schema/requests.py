@@ -417,6 +417,12 @@ class GateFields(Terms):
     on_inconclusive: OnInconclusive | None = None
     store: Store = False
 
+    @property
+    def slices(self) -> SliceRule | None:
+        """The rule as in JSON; a form's `slices` is a column."""
+        rules: dict[bool | None, SliceRule] = {True: "fail_if_any", False: "report"}
+        return rules.get(self.fail_if_any_slice)
+
 
 class GateQuery(Wire):
     """The gate's own parameters of a query."""
