@@ -116,3 +116,16 @@ def test_files_and_the_command_line_of_k_runs(service: Any, tmp_path: Path) -> N
     gated = exactperm.gate(exactperm.scores(TRIES_U, TRIES_V, repeats="all", k=3, exchange="runs"))
     assert gated.metrics[0].test.repeats is not None
     assert gated.metrics[0].test.repeats.k == 3
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_reports_say_the_standard_error(service: Any, form: str) -> None:
+    """And what would lower it: more items, or more runs."""
+    asked = {"u": TRIES_U, "v": AS_MANY}
+    advice = service.post("/v1/tests/scores", asked).json()["repeats"]["advice"]
+    assert advice["say"] in ("items", "either")
+    says = service.post(f"/v1/tests/scores?format={form}", asked).text
+    assert "The difference has a standard error of" in says
+    assert "with twice the items it would be" in says
+    says = service.post(f"/v1/tests/scores?format={form}", {**asked, "exchange": "runs"}).text
+    assert "with twice the runs of these items it would be" in says

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
@@ -19,6 +20,7 @@ from ..answers.test import (
     NamesRecord,
     NullRecord,
     PairingRecord,
+    RepeatsAdvice,
     RepeatsRecord,
     SpreadRecord,
     StatisticRecord,
@@ -38,7 +40,7 @@ from ..engine.plan import (
 )
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
-from ..statistics.columns import filled, in_order_of_ids, k_of, missing_outcomes, require_bounded, spread_of
+from ..statistics.columns import filled, in_order_of_ids, k_of, missing_outcomes, require_bounded
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.effects import Additive, Joint
 from ..statistics.paired import (
@@ -54,6 +56,7 @@ from ..statistics.paired import (
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
 from ..statistics.reducers import Problem, reduce
+from ..statistics.run_variance import Spread, difference_variance, spread_of
 from ..statistics.runs import Runs
 from ..statistics.scores import Quantiles
 from .additive import AdditiveTest, additive_test
@@ -215,15 +218,53 @@ def pairing_record(pairing: Pairing) -> PairingRecord | None:
     return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
 
 
-def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
-    """How repeated samples vary; None where no item has any."""
+def repeats_record(
+    data: Paired, spec: StatisticSpec, problem: Problem | Runs | None = None
+) -> RepeatsRecord | None:
+    """How repeated samples vary, None where no item has any; with advice where a `problem` exchanged their means or runs."""
     if not isinstance(data, Scores) or not (isinstance(data.u, Repeated) or isinstance(data.v, Repeated)):
         return None
-    u, v = (
-        None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
-        for spread in (spread_of(data.u), spread_of(data.v))
-    )
-    return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v, k_of(spec))
+    spreads = spread_of(data.u), spread_of(data.v)
+    u, v = (None if spread is None else _spread_record(spread) for spread in spreads)
+    rule: Literal["mean", "all", "any"] = spec.parameters.get("repeats") or "mean"
+    plain = data.weights is None and data.correction is None and data.pairing.clusters is None
+    mean = spec.name == "mean_difference" and rule == "mean" and "average" not in spec.parameters
+    return RepeatsRecord(rule, u, v, k_of(spec), _advice(data, spreads, problem) if plain and mean else None)
+
+
+def _spread_record(spread: Spread) -> SpreadRecord:
+    numbers = spread.within, spread.flips, spread.between, spread.icc
+    return SpreadRecord(spread.samples, *map(_double, numbers))
+
+
+def _double(value: Fraction | None) -> float | None:
+    """The nearest double; None beyond all doubles."""
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        return None
+
+
+# More items or more runs are worth it if the standard error becomes smaller by this factor.
+_CLEARLY = 1.1
+
+
+def _advice(
+    data: Scores, spreads: tuple[Spread | None, Spread | None], problem: Problem | Runs | None
+) -> RepeatsAdvice | None:
+    """The standard error of the mean difference; these items are fixed for a test that exchanges only their runs."""
+    fixed = isinstance(problem, Runs)
+    if not (fixed or isinstance(problem, Additive)):
+        return None
+    parts = difference_variance(data, spreads, problem if isinstance(problem, Additive) else None)
+    if parts is None:
+        return None
+    try:
+        now, items, runs = parts.error(), parts.error(items=2), parts.error(runs=2)
+    except OverflowError:
+        return None
+    say: Literal["items", "runs", "either"] = "items" if runs > _CLEARLY * items else "either"
+    return RepeatsAdvice(now, items, runs, "runs" if fixed else say)
 
 
 def correction_record(problem: Problem | Runs) -> CorrectionRecord | None:
@@ -585,7 +626,9 @@ def finish(prepared: Prepared) -> TestRecord:
         item_level=item_level,
         missing=missing,
         slices=None if slices is None else slices.record,
-        repeats=repeats_record(prepared.data, prepared.spec),
+        repeats=repeats_record(
+            prepared.data, prepared.spec, None if exchange is None else prepared.test.problem
+        ),
         correction=correction_record(prepared.test.problem),
         position_bias=None if prepared.positions is None else prepared.positions.solve(),
         confidence_interval=interval.interval,

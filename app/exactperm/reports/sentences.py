@@ -324,6 +324,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
         of_the_correction(record, say),
         of_the_positions(record),
         interval_sentence(record),
+        _of_the_error(record),
         _by_item(record),
         of_the_missing(record),
         "" if record.slices is None else slices_sentence(record.slices, record.alpha, say),
@@ -465,6 +466,20 @@ def of_the_exchange(record: TestRecord) -> str:
         return ""
     more = ", not of new items" if record.exchange == "runs" else ""
     return f"It exchanged {EXCHANGED[record.exchange]}, and speaks of {record.generalises_to}{more}."
+
+
+def _of_the_error(record: TestRecord) -> str:
+    """The standard error, and what would lower it, "" where it is not known."""
+    advice = None if record.repeats is None else record.repeats.advice
+    if advice is None:
+        return ""
+    now = f"The difference has a standard error of {number(advice.standard_error)}"
+    if record.exchange == "runs":
+        return f"{now}; with twice the runs of these items it would be {number(advice.twice_the_runs)}."
+    return (
+        f"{now}; with twice the items it would be {number(advice.twice_the_items)}, with twice the runs of each item "
+        f"{number(advice.twice_the_runs)}."
+    )
 
 
 def _at_least(record: TestRecord, names: Names) -> str:

@@ -792,39 +792,3 @@ def _reduced(side: Column | Repeated, rule: str) -> Column:
     starts = np.cumsum(side.lengths) - side.lengths
     reduced: Column = best.reduceat(side.values, starts)
     return reduced
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The variation of samples within the items of a system.
-
-    `variance` is the mean square about the items' means, pooled over the items with k - 1 degrees of freedom; None
-    where no item has two samples. `flips` is the share of items with two or more samples whose samples are not all
-    equal; None where there is no such item.
-    """
-
-    samples: int
-    variance: float | None
-    flips: float | None
-
-
-def spread_of(side: Column | Repeated) -> Spread | None:
-    """Return the spread of a system's samples; None where every item has a single score."""
-    if not isinstance(side, Repeated):
-        return None
-    starts = np.cumsum(side.lengths) - side.lengths
-    several = side.lengths > 1
-    samples, freedom = len(side.values), int((side.lengths - 1).sum())
-    if freedom == 0:
-        return Spread(samples, None, None)
-    low, high = np.minimum.reduceat(side.values, starts), np.maximum.reduceat(side.values, starts)
-    values = side.values.astype(np.float64)
-    means = np.add.reduceat(values, starts) / side.lengths
-    off = values - np.repeat(means, side.lengths)
-    # Items whose samples agree have no variance, even if their mean is rounded.
-    off[np.repeat(low == high, side.lengths)] = 0.0
-    with np.errstate(over="ignore"):
-        squares = off * off
-    variance = float(np.sum(squares)) / freedom
-    flips = Fraction(int((low != high).sum()), int(several.sum()))
-    return Spread(samples, variance if np.isfinite(variance) else None, float(flips))
