@@ -448,3 +448,17 @@ def test_a_column_of_systems_by_another_name_is_a_choice(service: Any) -> None:
         (choice,) = refused.json()["errors"][0]["choices"]
         assert choice["fields"] == {"system_column": "agent"}
         assert service.post(path, **table(text, **choice["fields"])).status_code == 200
+
+
+@pytest.mark.parametrize(("policy", "verdict"), [("improve", "pass"), ("no_regression", "fail")])
+def test_a_mid_p_value_that_equals_alpha_as_a_fraction_decides(
+    service: Any, policy: str, verdict: str
+) -> None:
+    """One run of ten is right: p is 1/10, all of it at the observed value, and the mid-p-value 1/20."""
+    u, v = ([[1]], [[0] * 9]) if policy == "improve" else ([[0]], [[1] * 9])
+    asked = {"u": u, "v": v, "exchange": "runs", "significance": "mid_p"}
+    side = "greater" if policy == "improve" else "less"
+    assert service.post("/v1/tests/scores", {**asked, "alternative": side}).json()["significant"]
+    gate = service.post("/v1/gate", {"kind": "scores", "policy": policy, "request": asked}).json()
+    assert gate["verdict"] == verdict
+    assert "would decide" not in gate["reason"]

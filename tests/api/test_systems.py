@@ -322,3 +322,16 @@ def test_missing_items_offer_no_pairs(service: Any) -> None:
     assert (flaw["pointer"], flaw["code"]) == ("/systems/B", "unmatched_ids")
     assert [choice["fields"] for choice in flaw["choices"]] == [{"on_missing": "complete"}]
     assert "pairwise" not in response.text
+
+
+@pytest.mark.parametrize("media", ["text/plain", "text/markdown", "text/html"])
+def test_reports_speak_of_the_systems_that_there_are(service: Any, media: str) -> None:
+    columns = {"A": [1, 1, 1, 0], "B": [0, 1, 0, 0], "C": [0, 0, 1, 0], "D": [1, 0, 0, 1]}
+    for name, title in {"cochran_q": "Cochran", "friedman": "Friedman"}.items():
+        report = service.post(PATH, {"systems": columns, "statistic": name}, headers={"accept": media}).text
+        assert not any(word in report for word in ("wins", "Wins", "U above V", ">against<"))
+        assert title in report or media == "text/plain"
+    pairs = {"name": "interaction", "pairs": [["A", "B"], ["C", "D"]]}
+    report = service.post(PATH, {"systems": columns, "statistic": pairs}, headers={"accept": media}).text
+    assert "A - B" in report
+    assert "C - D" in report

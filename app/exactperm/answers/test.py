@@ -77,6 +77,14 @@ Method = Literal[
 ]
 # Statistics of several systems at once.
 SystemsStatistic = Literal["contrast", "page", "cochran_q", "friedman", "interaction"]
+# Of several systems at once: there are no U and V. The first two ask whether any of them differs.
+OF_SEVERAL = {
+    "cochran_q": "Cochran's Q",
+    "friedman": "Friedman's chi-squared",
+    "page": "Page's L",
+    "contrast": "the contrast of means",
+}
+ANY_DIFFERS = ("cochran_q", "friedman")
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 PValue = Annotated[float, {"gt": 0, "le": 1}]

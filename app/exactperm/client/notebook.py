@@ -44,7 +44,7 @@ from ..presentation.words import (
 if TYPE_CHECKING:
     from ..answers.board import BoardRecord, SystemRecord
     from ..answers.plan import BoardPlanRecord, PlannedMethod
-    from ..answers.test import ConfidenceInterval
+    from ..answers.test import OF_SEVERAL, ConfidenceInterval
     from .results import ComparePlan, CompareResult, GateResult, Plan, PowerResult, TestResult
 
 WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture of a test; its axis is at BASE
@@ -91,13 +91,15 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     items = result.items
     least = result.min_attainable_p
     counted = f"{items.n:,}" if items.clusters is None else f"{items.n:,} in {items.clusters:,} clusters"
+    if result.statistic.name not in OF_SEVERAL:
+        counted += f": {items.wins:,} wins, {items.ties:,} ties, {items.losses:,} losses"
     rows = [
         ("p-value", f"{p_text(result)} ({certainty(result)})"),
         (
             "least p-value possible",
             "not known" if least is None else probability(least, math.log10(least), result.alpha),
         ),
-        ("items", f"{counted}: {items.wins:,} wins, {items.ties:,} ties, {items.losses:,} losses"),
+        ("items", counted),
     ]
     if result.confidence_interval is not None:
         rows.append(_interval_row(result.confidence_interval))

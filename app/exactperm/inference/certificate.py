@@ -77,6 +77,8 @@ def significant(answer: Answer, alpha: float, significance: Significance = "p") 
     An estimate with a control variate is not a valid p-value, so its whole interval must be.
     """
     if significance == "mid_p":
+        if answer.mid is not None and answer.mid.ratio is not None and mid_p_value(answer) is not None:
+            return is_at_most(answer.mid.ratio, alpha)
         return deciding_bounds(answer, significance)[1] <= alpha
     if answer.monte_carlo is not None:
         return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha

@@ -191,7 +191,12 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
         min_attainable_p=record.min_attainable_p,
         ratio=ratio_of(record.p_value_fraction),
     )
-    return outcome if significance == "p" else by_mid_p(outcome, record.mid_p_value, record.p_value_fraction)
+    if significance == "p":
+        return outcome
+    outcome = by_mid_p(outcome, record.mid_p_value, record.p_value_fraction)
+    low, high = outcome.p_value_bounds
+    # The test was decided by the fraction itself.
+    return replace(outcome, p_value_bounds=(low, min(high, record.alpha) if record.significant else high))
 
 
 def by_mid_p(

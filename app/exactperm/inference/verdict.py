@@ -21,6 +21,7 @@ from ..answers.gate import (
     Verdict,
 )
 from ..answers.test import StatisticRecord, TestRecord
+from ..engine.one_sum.methods import FRACTION_METHODS
 from ..engine.probability import SMALLEST
 from ..presentation.numbers import exactly, probability
 from ..presentation.words import decision_p_text
@@ -296,7 +297,7 @@ def reason(
     if judgement.finding == "bounds_straddle":
         finer = (
             "More items"
-            if terms.policy in TARGETS
+            if terms.policy in TARGETS or record.method.name in FRACTION_METHODS
             else "The method rational"
             if judgement.decision.exact
             else "More samples, or a finer precision,"

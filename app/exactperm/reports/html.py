@@ -17,6 +17,8 @@ from ..answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord
 from ..answers.gate import GateRecord, MetricRecord, Procedure
 from ..answers.power import PowerRecord, Solve
 from ..answers.test import (
+    ANY_DIFFERS,
+    OF_SEVERAL,
     Alternative,
     ConfidenceInterval,
     Discordant,
@@ -268,7 +270,14 @@ def _test(record: TestRecord) -> Iterable[Fact]:
     least = record.min_attainable_p
     smallest = "not known" if least is None else probability(least, 0.0, record.alpha)
     yield Fact("Smallest attainable p", smallest)
-    yield Fact("Alternative", record.alternative, _ALTERNATIVES[record.alternative])
+    name, side = record.statistic.name, _ALTERNATIVES[record.alternative]
+    if name in OF_SEVERAL:
+        side = (
+            "any system differs"
+            if name in ANY_DIFFERS
+            else side.replace("U above V", "large values").replace("U below V", "small values")
+        )
+    yield Fact("Alternative", record.alternative, side)
     runs = record.exchange in {"runs", "both"}
     yield Fact("Null distribution", record.test, _OF_RUNS if runs else _NULLS[record.test])
 
@@ -278,9 +287,9 @@ def _items(record: TestRecord) -> Iterable[Fact]:
     units = "items" if items.clusters is None else "clusters"
     yield Fact("Items", over_items(items))
     yield Fact(f"{units.capitalize()} with a difference", f"{items.nonzero:,}")
-    yield Fact(
-        "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
-    )
+    if record.statistic.name not in OF_SEVERAL:
+        wins = f"{items.wins:,} / {items.ties:,} / {items.losses:,}"
+        yield Fact("Wins, ties, losses of U", wins, f"by {units[:-1]}")
     if (missing := missing_words(record)) is not None:
         yield Fact("Missing outcomes", f"{missing.n:,}", "any value in the given range")
         yield Fact("Difference over all items", f"{missing.worst} to {missing.best}", "worst and best for U")
@@ -332,7 +341,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str, slices:
     tone = "open" if undecided(record) else "yes" if record.significant else "no"
     return rendered(
         "test.html",
-        names=names_of(record, short),
+        names=None if record.statistic.name in OF_SEVERAL else names_of(record, short),
         statistic=directed(short(measured_in(record, single_line)), record.statistic.higher_is_better),
         test=record.test,
         verdict=verdict(record),

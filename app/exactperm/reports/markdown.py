@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..answers.board import BoardRecord, CompareRecord, PairRecord
 from ..answers.gate import GateRecord, MetricRecord, Verdict
 from ..answers.power import PowerRecord
-from ..answers.test import SlicesRecord, TestRecord, WarningRecord
+from ..answers.test import OF_SEVERAL, SlicesRecord, TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, counted, exactly, number, percent, signed
 from ..presentation.words import SLICE_HEADS, VERDICTS, decision_p_text, p_text, slice_rows
@@ -119,10 +119,10 @@ def item_cells(record: TestRecord) -> dict[str, str]:
     """Heading and cell of the items, wins, ties and losses."""
     items = record.items
     clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
-    return {
-        "items": f"{items.n:,}{clusters}",
-        "wins / ties / losses": f"{items.wins:,} / {items.ties:,} / {items.losses:,}",
-    }
+    cells = {"items": f"{items.n:,}{clusters}"}
+    if record.statistic.name not in OF_SEVERAL:
+        cells["wins / ties / losses"] = f"{items.wins:,} / {items.ties:,} / {items.losses:,}"
+    return cells
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -10,7 +10,14 @@ import math
 from typing import Literal, NamedTuple
 
 from ..answers.gate import Decision, GateRecord, MetricRecord, Verdict
-from ..answers.test import ConfidenceInterval, ItemLevel, ItemsRecord, MonteCarloRecord, TestRecord
+from ..answers.test import (
+    OF_SEVERAL,
+    ConfidenceInterval,
+    ItemLevel,
+    ItemsRecord,
+    MonteCarloRecord,
+    TestRecord,
+)
 from ..presentation.escaping import for_sentence
 from ..presentation.numbers import (
     SMALLEST_WRITTEN,
@@ -378,7 +385,8 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
     statistic, over = record.statistic, f"over {over_items(record.items)}"
     name = statistic.name
     if statistic.u is None or statistic.v is None:
-        return capitalised(f"on {over_items(record.items)} {say(name)} came to {number(statistic.observed)}.")
+        value = OF_SEVERAL.get(name) or say(name)
+        return capitalised(f"on {over_items(record.items)} {value} came to {number(statistic.observed)}.")
     title = directed(metric_title(name, statistic.metric, say), statistic.higher_is_better)
     if name == "sign":
         return capitalised(_wins(record, names, statistic.u, statistic.v, title))
@@ -446,6 +454,8 @@ def chance(record: TestRecord, names: Names) -> str:
         condition = f"If the true mean were {number(record.statistic.v or 0.0)}"
     elif record.test == "bootstrap":
         condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
+    elif record.statistic.name == "interaction":
+        condition = "If the two differences of an item were exchangeable"
     elif record.exchange == "runs":
         condition = "If all runs of an item, of both systems, came from one distribution"
     elif record.exchange == "both":

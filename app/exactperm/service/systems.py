@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from ..answers.test import ReadingRecord
+from ..answers.test import ANY_DIFFERS, ReadingRecord
 from ..errors import InvalidTest, PointerMap, mapped
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.options import Options
@@ -25,7 +25,6 @@ from .validation import beside_statistic, chained, prefixed, validated
 
 # Members that hold data; of a form its files do.
 _DATA = ("systems", "scores", "ids")
-_OMNIBUS = ("cochran_q", "friedman")
 
 
 def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
@@ -85,7 +84,7 @@ def _parsed(
                 raise InvalidTest.at(f"/statistic/{name}", "superfluous" if has else "missing", detail)
         refuse_samples(request.samples, job.limits)
         require_systems(given, "scores", job.limits)
-        if spec.name in _OMNIBUS and "alternative" in request.model_fields_set:
+        if spec.name in ANY_DIFFERS and "alternative" in request.model_fields_set:
             detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
         try:
@@ -109,7 +108,11 @@ def _parsed(
         if reading is None
         else Reading("scores", data, chosen, reading.notes, reading.format, reading.guessed)
     )
-    options = Options(**chosen_of(request) | ({"alternative": "greater"} if spec.name in _OMNIBUS else {}))
+    options = Options(**chosen_of(request))
+    if spec.name in ANY_DIFFERS:
+        options = replace(options, alternative="greater")
+    if spec.pairs is not None:  # a test of two differences
+        options = replace(options, name_u=" - ".join(spec.pairs[0]), name_v=" - ".join(spec.pairs[1]))
     return ParsedTest(
         cast("Kind", "systems"), data, chosen, options, job.deadline_s(request.timeout_s), chained(made.pointer_map, places),
         request.model_fields_set, store_of(request), read, made.warnings,

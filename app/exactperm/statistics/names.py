@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..answers.test import OF_SEVERAL
 from .catalogue import ENTRIES, Kind, statistic_of
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def metric_title(statistic: str, metric: str | None, say: Say) -> str:
     """
     if metric is not None:
         return statistic_title(metric, say)
+    if statistic in OF_SEVERAL:
+        return OF_SEVERAL[statistic].removeprefix("the ")
     return NO_NAME if statistic in _OF_SCORES else statistic_title(statistic, say).removeprefix("the ")
 
 
