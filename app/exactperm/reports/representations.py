@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, get_args
 
 from ..answers.board import CompareRecord
@@ -21,18 +20,7 @@ from .html import compare_html, gate_html, html, power_html
 from .junit import junit
 from .markdown import compare_markdown, gate_markdown, markdown, power_markdown
 from .picture.canvas import Theme
-from .picture.pictures import (
-    board_png,
-    board_svg,
-    inline_board,
-    inline_power,
-    inline_slices,
-    inline_svg,
-    png,
-    power_png,
-    power_svg,
-    svg,
-)
+from .picture.pictures import board_picture, null_picture, power_picture, slices_picture
 from .text import compare_line, gate_line, line, power_line
 
 # Pictures and reports have inline styles; nothing else is loaded.
@@ -113,15 +101,19 @@ class Representation:
 
 
 def _html(record: TestRecord, context: ReportContext) -> bytes:
-    slices = "" if record.slices is None else inline_slices(record.slices, record.alpha, record.id)
-    return html(record, context.id, context.signature, inline_svg(record), slices).encode()
+    slices = ""
+    if record.slices is not None:
+        slices = slices_picture(record.slices, record.alpha, record.id).inline()
+    return html(record, context.id, context.signature, null_picture(record).inline(), slices).encode()
 
 
 def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
     pictures = [
         (
-            inline_svg(metric.test, _note(metric), number),
-            "" if metric.slices is None else inline_slices(metric.slices, metric.alpha, gate.id, number),
+            null_picture(metric.test, _note(metric), number).inline(),
+            ""
+            if metric.slices is None
+            else slices_picture(metric.slices, metric.alpha, gate.id, number).inline(),
         )
         for number, metric in enumerate(gate.metrics, start=1)
     ]
@@ -129,11 +121,13 @@ def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
 
 
 def _compare_html(record: CompareRecord, context: ReportContext) -> bytes:
-    return compare_html(record, context.id, context.signature, partial(inline_board, record)).encode()
+    return compare_html(
+        record, context.id, context.signature, lambda *of: board_picture(record, *of).inline()
+    ).encode()
 
 
 def _power_html(record: PowerRecord, context: ReportContext) -> bytes:
-    return power_html(record, context.id, context.signature, inline_power(record)).encode()
+    return power_html(record, context.id, context.signature, power_picture(record).inline()).encode()
 
 
 def _note(metric: MetricRecord) -> str:
@@ -169,18 +163,18 @@ REPRESENTATIONS = (
     ),
     Representation(
         "svg", "image/svg+xml", "Picture (SVG)", (".svg",),
-        lambda record, context: svg(record, context.theme),
-        lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
-        lambda board, context: board_svg(board, context.picture, context.theme),
-        lambda power, context: power_svg(power, context.theme),
+        lambda record, context: null_picture(record).svg(context.theme),
+        lambda gate, context: null_picture(gate.deciding.test, _note(gate.deciding)).svg(context.theme),
+        lambda board, context: board_picture(board, context.picture).svg(context.theme),
+        lambda power, context: power_picture(power).svg(context.theme),
         is_drawn=True, is_themed=True, content_security_policy=_INLINE_STYLE_ONLY,
     ),
     Representation(
         "png", "image/png", "Picture (PNG)", (".png",),
-        lambda record, context: png(record, context.theme),
-        lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
-        lambda board, context: board_png(board, context.picture, context.theme),
-        lambda power, context: power_png(power, context.theme),
+        lambda record, context: null_picture(record).png(context.theme),
+        lambda gate, context: null_picture(gate.deciding.test, _note(gate.deciding)).png(context.theme),
+        lambda board, context: board_picture(board, context.picture).png(context.theme),
+        lambda power, context: power_picture(power).png(context.theme),
         is_binary=True, is_drawn=True, needs_extra=True, is_themed=True,
     ),
     Representation(

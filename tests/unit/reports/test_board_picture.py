@@ -26,7 +26,7 @@ from exactperm.reports.picture.canvas import (
     width,
 )
 from exactperm.reports.picture.heatmap import cells_of, limits_of
-from exactperm.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
+from exactperm.reports.picture.pictures import BOARD_PICTURES, board_picture
 from exactperm.reports.representations import BoardPicture
 
 from .compare_records import compared, long_names, short_names, some_scores, with_costs
@@ -63,14 +63,14 @@ def test_every_picture_that_can_be_asked_for_is_drawn() -> None:
 
 @pytest.mark.parametrize("picture", BOARD_PICTURES)
 def test_the_same_record_gives_the_same_bytes(record: CompareRecord, picture: str) -> None:
-    assert board_svg(record, picture) == board_svg(record, picture)
-    assert board_png(record, picture, "dark") == board_png(record, picture, "dark")
-    assert board_svg(record, picture) != board_svg(record, picture, "dark")
+    assert board_picture(record, picture).svg() == board_picture(record, picture).svg()
+    assert board_picture(record, picture).png("dark") == board_picture(record, picture).png("dark")
+    assert board_picture(record, picture).svg() != board_picture(record, picture).svg("dark")
 
 
 @pytest.mark.parametrize("picture", BOARD_PICTURES)
 def test_every_system_is_in_the_words_of_a_picture(record: CompareRecord, picture: str) -> None:
-    root = ET.fromstring(board_svg(record, picture))
+    root = ET.fromstring(board_picture(record, picture).svg())
     said = root.findtext(f"{SVG}desc") or ""
     for system in record.main_board.systems:
         assert " ".join(system.name.split()) in said + (root.findtext(f"{SVG}title") or "")
@@ -78,14 +78,14 @@ def test_every_system_is_in_the_words_of_a_picture(record: CompareRecord, pictur
 
 def test_a_cut_name_is_whole_where_it_is_pointed_at() -> None:
     names = [f"a-long-name-{k}-{'x' * 50}-end" for k in range(4)]
-    drawn = board_svg(compared(names, some_scores(4)), "leaderboard")
+    drawn = board_picture(compared(names, some_scores(4)), "leaderboard").svg()
     for name in names:
         assert name not in texts(drawn)
         assert any(said.startswith(f"{name}: score ") for said in sentences(drawn))
 
 
 def test_the_leaderboard_writes_ranks_letters_and_clusters(record: CompareRecord) -> None:
-    drawn = board_svg(record, "leaderboard")
+    drawn = board_picture(record, "leaderboard").svg()
     said = sentences(drawn)
     for system in record.main_board.systems:
         ranks = (
@@ -103,7 +103,11 @@ def test_a_line_is_drawn_between_clusters() -> None:
     apart = compared(["A", "B", "C"], [[1] * 60, [1] * 30 + [0] * 30, [0] * 60])
     groups: Any = apart.main_board.groups
     assert len(groups.clusters) == 3
-    lines = [said for said in sentences(board_svg(apart, "leaderboard")) if said.startswith("All of cluster")]
+    lines = [
+        said
+        for said in sentences(board_picture(apart, "leaderboard").svg())
+        if said.startswith("All of cluster")
+    ]
     assert len(lines) == 2
 
 
@@ -129,28 +133,28 @@ def test_a_worse_system_that_ranks_higher_has_the_other_sign(record: CompareReco
     )
     assert {cell.sign for cell in cells_of(other)} == {-1}
     for picture in (turned, other):
-        drawn = board_svg(record.with_board(picture), "heatmap", "light").decode()
+        drawn = board_picture(record.with_board(picture), "heatmap").svg("light").decode()
         assert BOARD_PALETTES["light"].worse1 in drawn
 
 
 @pytest.mark.parametrize("size", [12, 50])
 def test_what_is_untestable_is_hatched_and_named(size: int) -> None:
     plain = compared([f"s{k}" for k in range(size)], some_scores(size, 100))
-    assert b"<pattern" not in board_svg(plain, "heatmap")
+    assert b"<pattern" not in board_picture(plain, "heatmap").svg()
     pairs = tuple(replace(one, relation="untestable") for one in plain.main_board.pairs)
-    hatched = board_svg(plain.with_board(replace(plain.main_board, pairs=pairs)), "heatmap")
+    hatched = board_picture(plain.with_board(replace(plain.main_board, pairs=pairs)), "heatmap").svg()
     assert b"<pattern" in hatched
     assert "untestable" in texts(hatched)
 
 
 def test_a_heatmap_of_many_is_small() -> None:
     names = [f"s{k:03d}" for k in range(134)]
-    assert len(board_svg(compared(names, some_scores(134, 500)), "heatmap")) < 400_000
+    assert len(board_picture(compared(names, some_scores(134, 500)), "heatmap").svg()) < 400_000
 
 
 def test_bars_name_the_members_of_each_clique(record: CompareRecord) -> None:
     groups: Any = record.main_board.groups
-    said = " ".join(sentences(board_svg(record, "bars")))
+    said = " ".join(sentences(board_picture(record, "bars").svg()))
     for letter, members in (groups.letters or {}).items():
         if len(members) > 1:
             assert f"{letter}: {', '.join(' '.join(name.split()) for name in members)} do not differ" in said
@@ -159,17 +163,17 @@ def test_bars_name_the_members_of_each_clique(record: CompareRecord) -> None:
 def test_a_forest_shows_intervals_or_a_note_on_missing_ones() -> None:
     names, scores = short_names(5), some_scores(5)
     given: dict[str, Any] = {"design": "baseline", "baseline": names[2]}
-    without = board_svg(compared(names, scores, **given), "forest")
+    without = board_picture(compared(names, scores, **given), "forest").svg()
     assert "There are no confidence intervals" in " ".join(texts(without))
     record = compared(names, scores, confidence_level=0.9, **given)
-    drawn = board_svg(record, "forest")
+    drawn = board_picture(record, "forest").svg()
     assert "90 % confidence intervals" in " ".join(texts(drawn))
     said = " ".join(sentences(drawn))
     assert said.count(", 90 % interval ") >= len(record.main_board.pairs)
 
 
 def test_a_forest_of_all_pairs_is_against_the_best(record: CompareRecord) -> None:
-    said = sentences(board_svg(record, "forest"))
+    said = sentences(board_picture(record, "forest").svg())
     best, *others = record.main_board.systems
     pairs = {one.v: one for one in record.main_board.pairs if one.u == best.name}
     for system in others:
@@ -194,7 +198,7 @@ def test_boards_that_cannot_be_drawn_are_refused_with_a_reason(
     size = given.pop("size", 4)
     record = compared(short_names(size), some_scores(size), **given)
     with pytest.raises(InvalidTest) as refused:
-        board_svg(record, picture)
+        board_picture(record, picture).svg()
     (flaw,) = refused.value.flaws
     assert (flaw.pointer, flaw.code) == ("/?picture", "picture_impossible")
     assert because in flaw.detail
@@ -206,13 +210,13 @@ def test_bars_without_letters_are_refused(record: CompareRecord) -> None:
     systems = tuple(replace(system, letters=None) for system in record.main_board.systems)
     board = replace(record.main_board, systems=systems, groups=replace(groups, letters=None))
     with pytest.raises(InvalidTest, match="too many groups"):
-        board_svg(record.with_board(board), "bars")
-    assert "letters" not in texts(board_svg(record.with_board(board), "leaderboard"))
+        board_picture(record.with_board(board), "bars").svg()
+    assert "letters" not in texts(board_picture(record.with_board(board), "leaderboard").svg())
 
 
 def test_pictures_in_one_page_have_ids_of_their_own_and_follow_its_theme(record: CompareRecord) -> None:
     named = next(named_boards(record))
-    drawn = [inline_board(record, "heatmap", named, number) for number in (0, 1)]
+    drawn = [board_picture(record, "heatmap", named, number).inline() for number in (0, 1)]
     ids = [set(re.findall(r' id="([^"]+)"', one)) for one in drawn]
     assert not ids[0] & ids[1]
     assert all("#0201" not in one and "prefers-color-scheme:dark" in one for one in drawn)
@@ -409,9 +413,9 @@ def test_what_touches_is_seen() -> None:
 
 def test_a_frontier_needs_costs_and_marks_the_excluded(record: CompareRecord) -> None:
     with pytest.raises(InvalidTest):
-        board_svg(replace(record, frontier=None), "frontier")
+        board_picture(replace(record, frontier=None), "frontier").svg()
     assert record.frontier is not None
-    said = sentences(board_svg(record, "frontier"))
+    said = sentences(board_picture(record, "frontier").svg())
     behind = [one for one in record.frontier.systems if one.excluded]
     assert behind
     for system in record.frontier.systems:

@@ -325,7 +325,7 @@ def test_no_element_and_no_attribute_of_a_page_comes_from_a_label_of_compare_hos
     record: CompareRecord, hostile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Other labels need other widths, so that lines wrap elsewhere: the pictures are the subject of another test.
-    monkeypatch.setattr("exactperm.reports.representations.inline_board", lambda *_, **__: "")
+    monkeypatch.setattr("exactperm.reports.picture.pictures.Picture.inline", lambda _: "")
     plain, page = (render(labelled_board(record, label), "html") for label in ("plain", hostile))
     assert Outline(page).elements == Outline(plain).elements
     assert harmless(page)

@@ -36,7 +36,7 @@ from exactperm.presentation.escaping import single_line
 from exactperm.reports.picture import pictures
 from exactperm.reports.picture.canvas import FOLDER, PALETTES, POINTS_PER_INCH, advance, printable, width
 from exactperm.reports.picture.null_distribution import LINE_CHARS, MAX_NAME_CHARS, Scene, scene
-from exactperm.reports.picture.pictures import board_png, inline_svg, png, power_svg, svg
+from exactperm.reports.picture.pictures import board_picture, null_picture, power_picture
 from exactperm.statistics.paired import Counts, Scores, StatisticSpec
 
 from .compare_records import compared, short_names, some_scores
@@ -120,11 +120,11 @@ def test_a_far_away_value_is_pointed_at_and_does_not_squash_the_null() -> None:
 
 def test_the_words_are_in_the_picture() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
-    text = "".join(ET.fromstring(svg(record)).itertext())
+    text = "".join(ET.fromstring(null_picture(record).svg()).itertext())
     assert f"p = {record.p_value:.6g}" in text
     assert "observed 7" in text
     assert "difference in total score" in text
-    root = ET.fromstring(svg(record))
+    root = ET.fromstring(null_picture(record).svg())
     assert root.get("role") == "img"
     assert root[0].tag == f"{NAMESPACE}title"
     assert root[1].tag == f"{NAMESPACE}desc"
@@ -134,9 +134,9 @@ def test_the_words_are_in_the_picture() -> None:
 def test_a_picture_is_the_same_bytes_in_another_process() -> None:
     code = (
         "import hashlib; from tests.unit.reports.test_picture import asked\n"
-        "from exactperm.reports.picture.pictures import svg, png, inline_svg\n"
+        "from exactperm.reports.picture.pictures import null_picture\n"
         "r = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])\n"
-        "print(hashlib.sha256(svg(r) + png(r, 'dark') + inline_svg(r).encode()).hexdigest())"
+        "print(hashlib.sha256((p := null_picture(r)).svg() + p.png('dark') + p.inline().encode()).hexdigest())"
     )
     digests = {
         subprocess.run(
@@ -150,7 +150,9 @@ def test_a_picture_is_the_same_bytes_in_another_process() -> None:
 
 def test_light_and_dark_are_as_large_and_differ_in_their_paper() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
-    light, dark = (Image.open(io.BytesIO(png(record, theme))).convert("L") for theme in ("light", "dark"))
+    light, dark = (
+        Image.open(io.BytesIO(null_picture(record).png(theme))).convert("L") for theme in ("light", "dark")
+    )
     assert light.size == dark.size
     assert (light.getpixel((2, 2)), dark.getpixel((2, 2))) == (255, 30)
 
@@ -158,14 +160,16 @@ def test_light_and_dark_are_as_large_and_differ_in_their_paper() -> None:
 def test_tails_are_distinguishable_in_black_and_white() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
     for theme in ("light", "dark"):
-        grey = np.asarray(Image.open(io.BytesIO(png(record, theme))).convert("L")).ravel()
+        grey = np.asarray(Image.open(io.BytesIO(null_picture(record).png(theme))).convert("L")).ravel()
         shades, counts = np.unique(grey, return_counts=True)
         common = shades[np.argsort(counts)[::-1][:3]].astype(int)  # paper, bars, tails
         assert min(abs(a - b) for i, a in enumerate(common) for b in common[:i]) >= 40, (theme, common)
 
 
 def test_pictures_in_a_page_share_no_id_and_leave_its_styles_alone() -> None:
-    first, second = (inline_svg(asked(u, [2, 2, 1, 1, 1])) for u in ([3, 1, 4, 1, 5], [9, 1, 4, 1, 5]))
+    first, second = (
+        null_picture(asked(u, [2, 2, 1, 1, 1])).inline() for u in ([3, 1, 4, 1, 5], [9, 1, 4, 1, 5])
+    )
     ids = [set(re.findall(r' id="([^"]+)"', text)) for text in (first, second)]
     assert ids[0]
     assert not ids[0] & ids[1]
@@ -183,14 +187,14 @@ def test_pictures_in_a_page_share_no_id_and_leave_its_styles_alone() -> None:
 
 def test_ids_of_a_record_shown_twice_differ() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
-    ids = [re.findall(r' id="([^"]+)"', inline_svg(record, number=number)) for number in (1, 2)]
+    ids = [re.findall(r' id="([^"]+)"', null_picture(record, number=number).inline()) for number in (1, 2)]
     assert len({*ids[0], *ids[1]}) == len(ids[0]) + len(ids[1])
 
 
 @pytest.mark.parametrize("label", HOSTILE, ids=range(len(HOSTILE)))
 def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None:
     hostile = record(names=NamesRecord(label, label), statistic=StatisticRecord(label, 0.056, 0.866, 0.81))
-    for text in (svg(hostile).decode(), inline_svg(hostile)):
+    for text in (null_picture(hostile).svg().decode(), null_picture(hostile).inline()):
         name = single_line(label)
         texts = [element.text for element in ET.fromstring(text).iter(f"{NAMESPACE}text")]
         assert len(name) > MAX_NAME_CHARS or f"difference in {name}" in texts
@@ -201,7 +205,7 @@ def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None
             )
         }  # fmt: skip
         assert len(text) < 60_000
-    Image.open(io.BytesIO(png(hostile))).verify()
+    Image.open(io.BytesIO(null_picture(hostile).png())).verify()
 
 
 @pytest.mark.parametrize(
@@ -226,10 +230,10 @@ def test_what_is_not_known_is_not_drawn_and_nothing_breaks(
     record: Callable[..., TestRecord], null: NullRecord
 ) -> None:
     odd = replace(record(), null=null)
-    text = svg(odd).decode()
+    text = null_picture(odd).svg().decode()
     assert "nan" not in re.sub(r"<text.*?</text>", "", text).lower()
     assert ("was not computed" in text) == (not null.pmf and null.min != null.max)
-    Image.open(io.BytesIO(png(odd))).verify()
+    Image.open(io.BytesIO(null_picture(odd).png())).verify()
 
 
 # What is drawn is measured in the SVG itself: bars against the null listed here, tails against the p-value.
@@ -288,7 +292,7 @@ def test_bars_and_tails_are_drawn_as_high_and_as_wide_as_their_probabilities(
     differences = [a - b for a, b in zip(u, v, strict=True)]
     signs = list(product((1, -1), repeat=len(u)))
     null = Counter(sum(s * d for s, d in zip(sign, differences, strict=True)) for sign in signs)
-    picture = svg(record)
+    picture = null_picture(record).svg()
     bars, tails = boxes(picture, LIGHT.bar), boxes(picture, "url")
     assert len(bars) == len(null)
     total = sum(height for *_, height in bars)
@@ -307,13 +311,13 @@ def test_bars_and_tails_are_drawn_as_high_and_as_wide_as_their_probabilities(
 
 
 def test_a_single_bar_of_identical_systems_is_all_tail() -> None:
-    picture = svg(asked_of_picture_drawn([1, 2], [1, 2]))
+    picture = null_picture(asked_of_picture_drawn([1, 2], [1, 2])).svg()
     assert boxes(picture, LIGHT.bar) == boxes(picture, "url")
     assert len(boxes(picture, "url")) == 1
 
 
 def test_distant_bars_are_visible_and_do_not_touch() -> None:
-    drawn = boxes(svg(asked_of_picture_drawn([1000, 300, 40], [0, 0, 0])), LIGHT.bar)
+    drawn = boxes(null_picture(asked_of_picture_drawn([1000, 300, 40], [0, 0, 0])).svg(), LIGHT.bar)
     assert len(drawn) == 8
     assert all(right - left > 8.0 for left, right, _ in drawn)
     assert all(before[1] < after[0] for before, after in pairwise(drawn))
@@ -408,7 +412,9 @@ def test_a_long_subtitle_gets_a_second_line(record: Callable[..., TestRecord]) -
     assert all(len(text) <= LINE_CHARS for text in told.subtitle)
     assert " ".join(told.subtitle).endswith("n = 1,000,000 in 10,000 clusters")
     drawn = "".join(
-        ET.fromstring(svg(record(items=items, alternative="greater"), note=" without the margin")).itertext()
+        ET.fromstring(
+            null_picture(record(items=items, alternative="greater"), " without the margin").svg()
+        ).itertext()
     )
     assert all(text in drawn for text in told.subtitle)
 
@@ -429,7 +435,9 @@ def test_no_number_of_the_axis_is_cut_at_its_ends() -> None:
     rng = np.random.default_rng(5)
     for top in (9, 90, 900, 9_000, 90_000):
         u, v = rng.integers(0, top, (2, 400)).tolist()
-        for path in ET.fromstring(svg(asked_of_picture_drawn(u, v))).iter("{http://www.w3.org/2000/svg}text"):
+        for path in ET.fromstring(null_picture(asked_of_picture_drawn(u, v)).svg()).iter(
+            "{http://www.w3.org/2000/svg}text"
+        ):
             if "middle" in path.get("style", "") and re.fullmatch(r"\W?[\d.]+", path.text or ""):
                 half = 3.3 * len(path.text or "")  # a digit is 6.4 points wide
                 assert half < float(path.get("x", "0")) < 446.4 - half, path.text
@@ -467,7 +475,7 @@ def test_a_wide_name_is_cut_to_the_paper(record: Callable[..., TestRecord], name
             null=NullRecord(0.0, 1e-200, -1e-200, 1e-200, None, None, None),
         ),
     ):
-        picture = svg(one)
+        picture = null_picture(one).svg()
         assert_inside(picture)
         assert ("(in units of 1e" in picture.decode()) == (one.statistic.observed == 1e-200)
 
@@ -476,7 +484,8 @@ def test_long_numbers_at_the_ends_of_an_axis_are_not_cut(record: Callable[..., T
     null = NullRecord(
         99_999.99995, 5e-5, 99_999.9999, 100_000.0, None, (Mass(99_999.9999, 0.5), Mass(100_000.0, 0.5)), 1e-4
     )
-    assert_inside(svg(record(null=null, statistic=StatisticRecord("mean_difference", 99_999.9999, 0.0, 0.0))))
+    wide = record(null=null, statistic=StatisticRecord("mean_difference", 99_999.9999, 0.0, 0.0))
+    assert_inside(null_picture(wide).svg())
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.123456789012345])
@@ -488,7 +497,7 @@ def test_the_question_about_power_is_in_the_picture(alpha: float, first: int) ->
         alpha=alpha, comparisons=1_000, alternative="two-sided", critical_difference=None, actual_alpha=None, curve=curve,
         method=PowerMethod("normal", False, "the sizes"), sentence="It has the power.",
     )  # fmt: skip
-    picture = power_svg(record)
+    picture = power_picture(record).svg()
     assert_inside(picture)
     said = " ".join(
         text.text or "" for text in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
@@ -506,14 +515,14 @@ def test_an_answer_about_power_without_a_curve_or_with_a_flat_one_is_drawn(curve
         comparisons=1, alternative="two-sided", critical_difference=None, actual_alpha=None, curve=curve,
         method=PowerMethod("normal", False, "the sizes"), sentence="It is out of reach.",
     )  # fmt: skip
-    assert "Out of reach" in "".join(ET.fromstring(power_svg(record)).itertext())
+    assert "Out of reach" in "".join(ET.fromstring(power_picture(record).svg()).itertext())
 
 
 def test_a_very_large_picture_has_fewer_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     record = compared(short_names(30), some_scores(30))
 
     def size() -> list[int]:
-        return list(struct.unpack(">LL", board_png(record, "heatmap")[16:24]))
+        return list(struct.unpack(">LL", board_picture(record, "heatmap").png()[16:24]))
 
     wide, high = size()
     monkeypatch.setattr(pictures, "MOST_PIXELS", wide * high // 4)
@@ -526,11 +535,11 @@ def test_a_very_large_picture_has_fewer_pixels(monkeypatch: pytest.MonkeyPatch) 
 DRAW = """
 import os, sys; sys.path.insert(0, {root!r})
 from tests.unit.reports.test_picture import asked
-from exactperm.reports.picture.pictures import png, svg
+from exactperm.reports.picture.pictures import null_picture
 record = asked([1, 2], [0, 1])
 {before}
 import hashlib
-print(hashlib.sha256(png(record) + svg(record)).hexdigest())
+print(hashlib.sha256(null_picture(record).png() + null_picture(record).svg()).hexdigest())
 """
 REFUSE_WRITES = """
 def refuse(event, arguments):

@@ -10,8 +10,9 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Generic
 
 from ...answers.board import CompareRecord
 from ...answers.power import PowerRecord
@@ -51,120 +52,93 @@ BOARD_PICTURES: Mapping[str, Callable[[BoardScene], Drawing]] = {
 }
 # The colours of a card of our report: hollow dots are filled with them.
 _CARDS: Mapping[Theme, str] = {"light": "#fff", "dark": "#1b1f22"}
+_TRANSPARENT: Mapping[Theme, str] = dict.fromkeys(PALETTES, "transparent")
 
-Printable = Callable[[str], str]
-Draw = Callable[
-    [AnyPalette, str, Printable], Drawing
-]  # the colours, the name, and the replacement of characters
-
-
-def svg(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
-    """The null distribution as an SVG file."""
-    return _file(_null(record, note), PALETTES[theme], "null")
+# The colours, the name, and what replaces characters that a font lacks.
+Draw = Callable[[AnyPalette, str, Callable[[str], str]], Drawing]
 
 
-def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
-    """The null distribution as PNG, at twice the usual resolution."""
-    return _pixels(_null(record, note), PALETTES[theme])
+@dataclass(frozen=True, slots=True)
+class Picture(Generic[AnyPalette]):
+    """The picture of an answer: how it is drawn, its names in a file and on a page, its colours, and its background there."""
+
+    draw: Draw[AnyPalette]
+    name: str
+    name_inline: str
+    palettes: Mapping[Theme, AnyPalette]
+    paper: Mapping[Theme, str]
+
+    def svg(self, theme: Theme = "light") -> bytes:
+        """An SVG file."""
+        drawn = self.draw(self.palettes[theme], self.name, str)
+        element = drawn.canvas.svg(drawn.title, drawn.description)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{element}\n'.encode()
+
+    def inline(self) -> str:
+        """An element of a page, whose colours are variables."""
+        name = self.name_inline
+        themed = {
+            theme: replace(palette, paper=self.paper[theme]) for theme, palette in self.palettes.items()
+        }
+        drawn = self.draw(variables(self.palettes["light"], name), name, str)
+        return drawn.canvas.svg(drawn.title, drawn.description, style_sheet(name, themed))
+
+    def png(self, theme: Theme = "light") -> bytes:
+        """At twice the usual resolution, drawn by resvg in our font, with title and description as PNG texts.
+
+        Very large ones have fewer dots per inch, because resvg aborts the process if memory is short.
+        """
+        import resvg_py
+
+        drawn = self.draw(self.palettes[theme], "p", printable)
+        inches = drawn.canvas.width * drawn.canvas.height
+        dots_per_inch = min(DOTS_PER_INCH, math.sqrt(MOST_PIXELS / inches))
+        pixels: bytes = resvg_py.svg_to_bytes(
+            svg_string=drawn.canvas.svg(drawn.title, drawn.description),
+            zoom=dots_per_inch / POINTS_PER_INCH,
+            skip_system_fonts=True,
+            font_files=[str(path) for path in sorted(FOLDER.glob("*.ttf"))],
+            font_family=FAMILY,
+            sans_serif_family=FAMILY,
+        )
+        return with_texts(bytes(pixels), {"Title": drawn.title, "Description": drawn.description})
 
 
-def inline_svg(record: TestRecord, note: str = "", number: int = 0) -> str:
-    """The null distribution for a page; `number` distinguishes pictures of one record on a page."""
+def null_picture(record: TestRecord, note: str = "", number: int = 0) -> Picture[Palette]:
+    """The null distribution; `number` distinguishes pictures of one record on a page."""
     name = f"n{record.id[2:14]}" + (f"-{number}" if number else "")
-    return _inline(_null(record, note), PALETTES, name, "transparent")
+    return Picture(partial(draw, scene(record, note)), "null", name, PALETTES, _TRANSPARENT)
 
 
-def board_svg(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
-    """A board as an SVG file; raises InvalidTest if it has no such picture."""
-    return _file(_board(record, picture), BOARD_PALETTES[theme], picture)
-
-
-def board_png(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
-    """A board as PNG, at twice the usual resolution; raises InvalidTest if it has no such picture."""
-    return _pixels(_board(record, picture), BOARD_PALETTES[theme])
-
-
-def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number: int = 0) -> str:
-    """A board for a page; `number` distinguishes pictures of one record on a page."""
-    name = f"{picture[0]}{record.id[2:14]}-{number}"
-    return _inline(_board(record, picture, named), BOARD_PALETTES, name, _CARDS)
-
-
-def inline_slices(slices: SlicesRecord, alpha: float, record_id: str, number: int = 0) -> str:
-    """The slices of a test for a page; `number` distinguishes pictures of one record on a page."""
-
-    def draw_slices(palette: BoardPalette, name: str, printable: Printable) -> Drawing:
-        return slices_panel(SlicesScene(palette, name, printable, slices, alpha))
-
-    return _inline(draw_slices, BOARD_PALETTES, f"s{record_id[2:14]}-{number}", _CARDS)
-
-
-def power_svg(record: PowerRecord, theme: Theme = "light") -> bytes:
-    """Power as an SVG file."""
-    return _file(partial(power_curve, record), PALETTES[theme], "power")
-
-
-def power_png(record: PowerRecord, theme: Theme = "light") -> bytes:
-    """Power as PNG, at twice the usual resolution."""
-    return _pixels(partial(power_curve, record), PALETTES[theme])
-
-
-def inline_power(record: PowerRecord) -> str:
-    """Power for a page."""
-    return _inline(partial(power_curve, record), PALETTES, f"w{record.id[2:14]}", "transparent")
-
-
-def _null(record: TestRecord, note: str) -> Draw[Palette]:
-    return partial(draw, scene(record, note))
-
-
-def _board(record: CompareRecord, picture: str, named: NamedBoard | None = None) -> Draw[BoardPalette]:
-    """The picture of one board, by default the main one; a standalone picture tells how files were read."""
+def board_picture(
+    record: CompareRecord, picture: str, named: NamedBoard | None = None, number: int = 0
+) -> Picture[BoardPalette]:
+    """One board, by default the main one; a standalone picture tells how files were read. InvalidTest if it has no such picture."""
     shown = next(named_boards(record)) if named is None else named
 
-    def draw_board(palette: BoardPalette, name: str, printable: Printable) -> Drawing:
+    def draw_board(palette: BoardPalette, name: str, printable: Callable[[str], str]) -> Drawing:
         drawn = BOARD_PICTURES[picture](BoardScene(palette, name, printable, record, shown))
         if named is not None or record.reading is None:
             return drawn
         return replace(drawn, description=drawn.description + what_was_read(record.reading.notes))
 
-    return draw_board
+    return Picture(draw_board, picture, f"{picture[0]}{record.id[2:14]}-{number}", BOARD_PALETTES, _CARDS)
 
 
-def _file(draw: Draw[AnyPalette], palette: AnyPalette, name: str) -> bytes:
-    drawn = draw(palette, name, str)
-    element = drawn.canvas.svg(drawn.title, drawn.description)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{element}\n'.encode()
+def slices_picture(
+    slices: SlicesRecord, alpha: float, record_id: str, number: int = 0
+) -> Picture[BoardPalette]:
+    """The slices of a test; `number` as in `null_picture`."""
+
+    def draw_slices(palette: BoardPalette, name: str, printable: Callable[[str], str]) -> Drawing:
+        return slices_panel(SlicesScene(palette, name, printable, slices, alpha))
+
+    return Picture(draw_slices, "slices", f"s{record_id[2:14]}-{number}", BOARD_PALETTES, _CARDS)
 
 
-def _inline(
-    draw: Draw[AnyPalette], palettes: Mapping[Theme, AnyPalette], name: str, paper: str | Mapping[Theme, str]
-) -> str:
-    """The picture as an element whose colours are variables; `paper` is its background."""
-    grounds = {theme: paper if isinstance(paper, str) else paper[theme] for theme in palettes}
-    themed = {theme: replace(palette, paper=grounds[theme]) for theme, palette in palettes.items()}
-    drawn = draw(variables(palettes["light"], name), name, str)
-    return drawn.canvas.svg(drawn.title, drawn.description, style_sheet(name, themed))
-
-
-def _pixels(draw: Draw[AnyPalette], palette: AnyPalette) -> bytes:
-    """The picture drawn by resvg in our font, with title and description as PNG texts.
-
-    Very large ones have fewer dots per inch, because resvg aborts the process if memory is short.
-    """
-    import resvg_py
-
-    drawn = draw(palette, "p", printable)
-    dots_per_inch = min(DOTS_PER_INCH, math.sqrt(MOST_PIXELS / (drawn.canvas.width * drawn.canvas.height)))
-    pixels: bytes = resvg_py.svg_to_bytes(
-        svg_string=drawn.canvas.svg(drawn.title, drawn.description),
-        zoom=dots_per_inch / POINTS_PER_INCH,
-        skip_system_fonts=True,
-        font_files=[str(path) for path in sorted(FOLDER.glob("*.ttf"))],
-        font_family=FAMILY,
-        sans_serif_family=FAMILY,
-    )
-    return with_texts(bytes(pixels), {"Title": drawn.title, "Description": drawn.description})
+def power_picture(record: PowerRecord) -> Picture[Palette]:
+    """Power against the number of items."""
+    return Picture(partial(power_curve, record), "power", f"w{record.id[2:14]}", PALETTES, _TRANSPARENT)
 
 
 def with_texts(pixels: bytes, texts: Mapping[str, str]) -> bytes:
