@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -183,7 +184,7 @@ def test_a_table_has_the_answer_of_the_same_battles(service: Any, form: str, tmp
 def test_two_models_need_no_names_and_more_ask_which(service: Any) -> None:
     battles = [battle(n, "new", "old", "model_a") for n in range(6)]
     assert ask(service, battles)["names"] == {"u": "new", "v": "old"}
-    assert ask(service, battles[::-1], alternative="greater")["p_value"] == 1 / 64
+    assert ask(service, battles[::-1], u="new", alternative="greater")["p_value"] == 1 / 64
     others = [battle(n, "b", "a", "model_a") for n in range(6)]
     assert ask(service, others)["names"] == {"u": "a", "v": "b"}
     assert ask(service, others, v="a", alternative="greater")["p_value"] == 1 / 64
@@ -210,19 +211,19 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"battles": [RIGHT, {**RIGHT, "winner": "A"}]}, "/battles/1/winner", "unknown_winner"),
     ({"battles": [{**RIGHT, "winner": None}]}, "/battles/0/winner", "unknown_winner"),
     ({"battles": [{**RIGHT, "winner": 1}]}, "/battles/0/winner", "unknown_winner"),
-    ({"battles": [{"id": 1, "model_a": "A", "model_b": "B"}]}, "/battles/0/winner", "missing"),
-    ({"battles": [RIGHT, {"model_a": "A", "model_b": "B", "winner": "tie"}]}, "/battles/1/id", "missing"),
+    ({"battles": [{"id": 1, "model_a": "A", "model_b": "B"}]}, "/battles/0/winner", "unknown_winner"),
+    ({"battles": [RIGHT, {"model_a": "A", "model_b": "B", "winner": "tie"}]}, "/battles/1/id", "not_a_key"),
     ({"battles": [{**RIGHT, "id": 1.5}]}, "/battles/0/id", "not_a_key"),
     ({"battles": [{**RIGHT, "model_b": 7}]}, "/battles/0/model_b", "not_a_text"),
     ({"battles": [{**RIGHT, "model_b": "A"}]}, "/battles/0/model_b", "same_system"),
-    ({"battles": [RIGHT, 5]}, "/battles/1", "not_an_object"),
+    ({"battles": [RIGHT, 5]}, "/battles/1/model_a", "not_a_text"),
     ({"battles": []}, "/battles", "not_a_list"),
     ({"battles": {"A": 1}}, "/battles", "not_a_list"),
     ({}, "/battles", "missing"),
     ({"battles": [RIGHT], "u": "C"}, "/u", "choose_u"),
     ({"battles": [RIGHT], "u": "A", "v": "A"}, "/v", "same_system"),
     ({"battles": [RIGHT, battle(2, "C", "B", "tie")], "u": "A", "v": "C"}, "/battles", "no_items"),
-    ({"battles": [RIGHT], "exchange": "runs"}, "/exchange", "unknown_field"),
+    ({"battles": [RIGHT], "exchange": "runs"}, "/exchange", "literal_error"),
     ({"votes": [RIGHT]}, "/votes", "unknown_field"),
     ({"battles": [RIGHT], "method": "grid"}, "/method", "method_not_applicable"),
 ]
@@ -258,3 +259,121 @@ def test_plans_lists_and_reports_know_preferences(service: Any) -> None:
         report = service.post(f"{PATH}?format={form}", request).text
         assert f"The model that was shown first won {bias['first']} battles" in report
     assert service.post("/v1/tests/scores", {"u": [1, 0], "v": [0, 0]}).json()["position_bias"] is None
+
+
+# Boards
+
+
+def asked_board(service: Any, battles: Sequence[Battle], **options: Any) -> Any:
+    response = service.post("/v1/compare", {"kind": "preferences", "battles": battles, **options})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def log_likelihood(strengths: dict[str, float], battles: Sequence[Battle]) -> float:
+    total = 0.0
+    for one in battles:
+        gap = strengths[one["model_a"]] - strengths[one["model_b"]]
+        share = (1 + RESULTS[one["winner"]]) / 2
+        total -= share * math.log1p(math.exp(-gap)) + (1 - share) * math.log1p(math.exp(gap))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_board_tests_each_pair_on_its_own_battles(service: Any, seed: int) -> None:
+    chance = random.Random(seed)
+    models = "ABCD"
+    battles = [
+        battle(chance.randint(0, 9), *chance.sample(models, 2), chance.choice(WINNERS)) for _ in range(40)
+    ]
+    battles = [one for one in battles if {one["model_a"], one["model_b"]} != {"A", "D"}]
+    found = asked_board(service, battles)
+    met = {frozenset((one["model_a"], one["model_b"])) for one in battles}
+    assert {frozenset((pair["u"], pair["v"])) for pair in found["pairs"]} == met
+    for pair in found["pairs"]:
+        own = ask(service, battles, u=pair["u"], v=pair["v"])
+        assert pair["p_value"] == pytest.approx(own["p_value"], rel=1e-9)
+        assert pair["difference"] == pytest.approx(own["statistic"]["observed"], abs=1e-12)
+        assert [pair[name] for name in ("n", "wins", "ties", "losses")] == [
+            own["items"][name] for name in ("n", "wins", "ties", "losses")
+        ]
+    for system in found["systems"]:
+        name = system["name"]
+        shares: dict[Any, list[Fraction]] = {}
+        for one in battles:
+            for side, sign in (("model_a", 1), ("model_b", -1)):
+                if one[side] == name:
+                    other = one["model_b" if side == "model_a" else "model_a"]
+                    share = Fraction(1 + sign * RESULTS[one["winner"]], 2)
+                    shares.setdefault((one["id"], other), []).append(share)
+        means = [sum(own, Fraction(0)) / len(own) for own in shares.values()]
+        assert system["score"] == pytest.approx(float(sum(means) / len(means)), rel=1e-12)
+    strengths = found["bradley_terry"]
+    assert sum(strengths.values()) == pytest.approx(0, abs=1e-6)
+    best = log_likelihood(strengths, battles)
+    for name in models:
+        for step in (1e-3, -1e-3):
+            assert log_likelihood({**strengths, name: strengths[name] + step}, battles) < best
+    shuffled = chance.sample(battles, len(battles))
+    assert without(asked_board(service, shuffled)) == without(found)
+    whole = asked_board(service, battles, compare="all_pairs")
+    untested = next(pair for pair in whole["pairs"] if {pair["u"], pair["v"]} == {"A", "D"})
+    assert (untested["n"], untested["p_value"], untested["relation"]) == (0, 1.0, "untestable")
+    assert whole["bradley_terry"] == strengths
+
+
+def test_two_models_have_the_log_odds_of_their_shares(service: Any) -> None:
+    battles = [battle(n, "A", "B", winner) for n, winner in enumerate(["model_a"] * 5 + ["tie", "model_b"])]
+    found = asked_board(service, battles)["bradley_terry"]
+    assert found["A"] - found["B"] == pytest.approx(math.log(5.5 / 1.5), abs=1e-8)
+    assert asked_board(service, battles)["compare"] == "all_pairs"
+
+
+def test_a_board_says_why_it_has_no_strengths(service: Any) -> None:
+    even = [battle(n, "A", "B", "tie") for n in range(3)]
+    for more, why in (
+        ([battle(4, "C", "A", "model_a")], "C never lost or tied against the other models"),
+        ([battle(4, "C", "D", "tie")], "A, B had no battle with the other models"),
+    ):
+        found = asked_board(service, even + more)
+        assert found["bradley_terry"] is None
+        (warning,) = [one for one in found["warnings"] if one["code"] == "no_bradley_terry"]
+        assert why in warning["detail"]
+        assert not asked_board(service, even)["warnings"] or found["pairs"]
+    far = [
+        battle(f"{n} {i}", a, b, "model_a" if i else "model_b")
+        for n, (a, b) in enumerate(itertools.pairwise("ABCDEFGHIJ"))
+        for i in range(50)
+    ]
+    strengths = asked_board(service, far)["bradley_terry"]
+    for a, b in itertools.pairwise("ABCDEFGHIJ"):
+        assert strengths[a] - strengths[b] == pytest.approx(math.log(49), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "code"),
+    [
+        ({"kind": "preferences"}, "/battles", "missing"),
+        ({"kind": "scores", "battles": [RIGHT]}, "/battles", "superfluous"),
+        ({"kind": "preferences", "battles": [RIGHT], "systems": {"A": [1], "B": [0]}}, "/systems", "superfluous"),
+        ({"kind": "preferences", "battles": [RIGHT], "statistic": "sign"}, "/statistic", "superfluous"),
+        ({"kind": "preferences", "battles": [{**RIGHT, "winner": "x"}]}, "/battles/0/winner", "unknown_winner"),
+        ({"kind": "preferences", "battles": [RIGHT], "alternative": "less"}, "/alternative", "one_sided_all_pairs"),
+        ({"kind": "preferences", "battles": [RIGHT], "compare": "baseline", "baseline": "C"}, "/baseline", "unknown_system"),
+        ({"kind": "preferences", "battles": [{**RIGHT, "model_a": ""}]}, "/battles", "empty_name"),
+    ],
+)  # fmt: skip
+def test_what_a_board_refuses_is_named(service: Any, body: Any, pointer: str, code: str) -> None:
+    assert error_of(service.post("/v1/compare", body)) == (pointer, code)
+
+
+def test_reports_mark_strengths_as_no_test(service: Any) -> None:
+    battles = [battle(n, "A", "B", winner) for n, winner in enumerate(["model_a"] * 5 + ["tie", "model_b"])]
+    request = {"kind": "preferences", "battles": battles}
+    assert "Bradley-Terry (no test)" in service.post("/v1/compare?format=markdown", request).text
+    assert "Bradley-Terry (no test)" in service.post("/v1/compare?format=html", request).text
+    head, first = service.post("/v1/compare?format=csv", request).text.splitlines()[:2]
+    assert float(first.split(",")[head.split(",").index("bradley_terry")]) == pytest.approx(
+        math.log(5.5 / 1.5) / 2, abs=1e-8
+    )
+    assert service.post("/v1/plan", {"kind": "compare", "request": request}).json()["kind"] == "compare"

@@ -356,15 +356,16 @@ class _Calls(Connection):
     @method
     def preferences(
         self,
+        /,
         battles: Any,
         u: str | None = None,
         v: str | None = None,
         *,
         store: bool = False,
-        **options: Unpack[Options],
+        **given: Any,
     ) -> TypedCall[TestResult]:
         """Test which of two models is preferred; see `requests.preferences`."""
-        request = requests.preferences(battles, u, v, **options)
+        request = requests.preferences(battles, u, v, **given)
         return TypedCall(call_of(request).kept(store), reader_of(TestResult))
 
     @method

@@ -20,6 +20,7 @@ from ..answers.test import (
     NamesRecord,
     NullRecord,
     PairingRecord,
+    PositionBiasRecord,
     RepeatsAdvice,
     RepeatsRecord,
     SpreadRecord,
@@ -66,7 +67,6 @@ from .correlation import correlation_test
 from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
 from .joint import JointTest, joint_test
 from .options import Options, members, request_digest
-from .positions import PlannedPositions, planned_positions
 from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .runs import GENERALISES_TO, BothTest, exchange_of, runs_test
@@ -314,14 +314,7 @@ _ASIDE_S = 1.0
 
 
 Planned = (
-    PlannedTest
-    | PlannedInterval
-    | Dust
-    | Fillings
-    | PlannedSensitivity
-    | SequentialTest
-    | PlannedSlices
-    | PlannedPositions
+    PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity | SequentialTest | PlannedSlices
 )
 
 
@@ -342,7 +335,7 @@ class Prepared:
     sensitivity: PlannedSensitivity | None = None
     sequential: SequentialTest | None = None
     slices: PlannedSlices | None = None
-    positions: PlannedPositions | None = None
+    positions: PlannedTest | None = None
 
     @property
     def seconds(self) -> float:
@@ -461,7 +454,8 @@ def prepare(
         )
     positions = None
     if isinstance(data, Scores) and data.positions is not None:
-        positions = planned_positions(data.positions, partial(planned_test, budget=budget))
+        places = Scores(data.positions[:, 0], data.positions[:, 1])
+        positions = planned_test(places, StatisticSpec("mean_difference"), Options(pmf="none"), budget)
     return Prepared(
         given,
         given_spec,
@@ -630,7 +624,7 @@ def finish(prepared: Prepared) -> TestRecord:
             prepared.data, prepared.spec, None if exchange is None else prepared.test.problem
         ),
         correction=correction_record(prepared.test.problem),
-        position_bias=None if prepared.positions is None else prepared.positions.solve(),
+        position_bias=_position_bias(prepared),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
@@ -697,6 +691,15 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     each = differences_of(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
     return sizes, most_moved(each, data.pairing, lower_is_better=lower)
+
+
+def _position_bias(prepared: Prepared) -> PositionBiasRecord | None:
+    """How often each place won, and the test that swaps the places of all battles of an item."""
+    data, test = prepared.data, prepared.positions
+    if test is None or not isinstance(data, Scores) or data.positions is None:
+        return None
+    first, second, ties = data.positions.sum(axis=0).tolist()
+    return PositionBiasRecord(first, second, ties, solved(test).answer.p_value)
 
 
 def _item_level(prepared: Prepared) -> ItemLevel | None:

@@ -249,10 +249,14 @@ def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
 
 
 def member_row(row: Row, comparison: Any, member: Any, columns: Sequence[Column]) -> dict[str, Any]:
-    """A system or a pair of a board; a system with its costs, if there is a frontier."""
+    """A system or a pair of a board; a system with its strength, if there is one, and its costs, if there is a frontier."""
     found = comparison.frontier if columns is SYSTEM else None
     of = () if found is None else (one for one in found.systems if one.name == member.name)
-    return row(columns, member) | {name: value for one in of for name, value in row(FRONTIER, one).items()}
+    strengths = comparison.bradley_terry if columns is SYSTEM else None
+    own = {} if strengths is None else {"bradley_terry": strengths[member.name]}
+    return (
+        row(columns, member) | own | {name: value for one in of for name, value in row(FRONTIER, one).items()}
+    )
 
 
 def board_row(row: Row, comparison: Any, board: Any) -> dict[str, Any]:

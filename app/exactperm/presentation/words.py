@@ -210,7 +210,7 @@ def ranks(system: SystemRecord) -> str:
 def beside_scores(
     result: CompareRecord, board: BoardRecord, say: Callable[[str], str]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Headings and cells by system of intervals, and of costs with the frontier, where there are any."""
+    """Headings and cells by system of intervals, strengths, and costs with the frontier, where there are any."""
     heads, cells = list[str](), {system.name: list[str]() for system in board.systems}
     if any(system.interval is not None for system in board.systems):
         heads.append("interval")
@@ -218,6 +218,10 @@ def beside_scores(
             own = system.interval
             ends = () if own is None else enclosing(own.low, own.high)
             cells[system.name].append(" to ".join(ends))
+    if result.bradley_terry is not None:
+        heads.append("Bradley-Terry (no test)")
+        for name, strength in result.bradley_terry.items():
+            cells[name].append(number(strength))
     if result.frontier is not None:
         heads += ["mean cost", "frontier"]
         for one in result.frontier.systems:

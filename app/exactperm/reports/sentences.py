@@ -254,14 +254,16 @@ def of_the_correction(record: TestRecord, say: Say) -> str | None:
 
 
 def of_the_positions(record: TestRecord) -> str | None:
-    """Which place won how often, in a sentence; None for other data."""
+    """Which place won how many battles; None for other data."""
     bias = record.position_bias
-    if bias is None:
-        return None
     return (
-        f"The model that was shown first won {counted(bias.first, 'battle')} and the second {bias.second:,}, with "
-        f"{counted(bias.ties, 'tie')}: if the place did not matter, a split at least as uneven would come about with probability "
-        f"{plain_probability(bias.p_value)}, where both orders were asked or the order was drawn."
+        None
+        if bias is None
+        else (
+            f"The model that was shown first won {counted(bias.first, 'battle')} and the second {bias.second:,}, with "
+            f"{counted(bias.ties, 'tie')}: if the place did not matter, a split at least as uneven would come about with probability "
+            f"{plain_probability(bias.p_value)}, where both orders were asked or the order was drawn."
+        )
     )
 
 

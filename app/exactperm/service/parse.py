@@ -26,12 +26,14 @@ from ..inputs.alignment import (
     Items,
     PairedColumns,
 )
+from ..inputs.battles import SHARE, battles_of
 from ..inputs.beside import covariates_of, labels_of
 from ..inputs.columns import NAMES, to_decimals
+from ..inputs.formats.outputs_by_id import MEAN
 from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids
 from ..inputs.quoting import quoted
-from ..inputs.reader import Finding, Kind, Reading, UploadedFile
+from ..inputs.reader import Finding, Kind, Reading, UploadedFile, choose
 from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
 from ..statistics.columns import slices_of
@@ -59,16 +61,18 @@ from .documents import Document, Fields, document_of, document_of_file, request_
 from .messages import CSV, MULTIPART, TSV, Job, Limits, TestKind, store_of
 from .parse_files import in_body, in_form, read_files, read_form
 from .query import ELSEWHERE, known_of, options_of_query
+from .schema.compare import PreferencesRequest
 from .schema.fields import spec_of
 from .schema.requests import (
     AnyRequest,
     Choices,
     CountsRequest,
     EffectsRequest,
+    Names,
     ScoresRequest,
     SequentialChoice,
 )
-from .validation import chained, prefixed
+from .validation import chained, prefixed, validated
 
 # Columns of items, checked for a statistic: outputs, gold, weights, groups and events
 
@@ -561,3 +565,47 @@ def _data(request: AnyRequest, values: Mapping[str, Any], aligned: Aligned) -> P
         return Counts(values["u"], values["v"], pairing)
     groups, event = items.codes(request.groups, "groups")[0], events_for(request.event, items)
     return Predictions(values["gold"], values["u"], values["v"], pairing, groups, event)
+
+
+# Preferences: battles of two models
+
+
+def preferences_of(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedTest:
+    """Validate a request that stands at `places`: the shares of two models are its scores. Raises InputError."""
+    options_of_query(job.query, ELSEWHERE)
+    request = validated(PreferencesRequest, value, places, context)
+    refuse_too_many("battles has", len(request.battles), job.limits)
+    battles = mapped(chained(prefixed("/battles"), places), battles_of, request.battles)
+    u, v = mapped(places, _models_of, request, battles.models)
+    data = battles.scores(u, v)
+    if data is None:
+        detail = f"No battle is between {quoted(u)} and {quoted(v)}."
+        raise InvalidTest.at(places("/battles"), "no_items", detail)
+    if "names" not in request.model_fields_set:
+        request = request.model_copy(update={"names": Names(u=u, v=v)})
+    mapped(places, _refuse_excess, request, job.limits)
+    options, spec = _options(request, data, MEAN), replace(MEAN, parameters={"repeats": "mean"})
+    options = replace(options, metric=SHARE, higher_is_better=True)
+
+    def place(pointer: str) -> str:
+        return places("/battles" if pointer[1:].split("/", maxsplit=1)[0] in {"u", "v", "ids"} else pointer)
+
+    timeout_s, given, store = job.deadline_s(request.timeout_s), request.model_fields_set, store_of(request)
+    parsed = ParsedTest("preferences", data, spec, options, timeout_s, place, given, store)
+    return with_picture_data(parsed, job.representation)
+
+
+def _models_of(request: PreferencesRequest, models: list[str]) -> tuple[str, str]:
+    """U and V: as named; of two models the other one, or for a two-sided test both in code-point order. Raises InvalidTest."""
+    known = {"u": request.u, "v": request.v}
+    for role, name in known.items():
+        if name is not None and name not in models:
+            raise choose(f"/{role}", role, f"model {role}", models, f"There is no model {quoted(name)}. ")
+    if request.u is not None and request.u == request.v:
+        raise InvalidTest.at("/v", "same_system", f"u and v are the same: {quoted(request.u)}. Give two.")
+    left = [name for name in models if name not in known.values()]
+    missing = [role for role, name in known.items() if name is None]
+    if len(left) > len(missing) > 0 or (len(missing) == 2 and request.alternative != "two-sided"):
+        raise choose(f"/{missing[0]}", missing[0], f"model {missing[0]}", left)
+    u, v = (left.pop(0) if name is None else name for name in known.values())
+    return u, v

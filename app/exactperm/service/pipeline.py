@@ -27,14 +27,14 @@ from ..inference.power import answer
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
-from . import preferences, problems, systems
+from . import problems, systems
 from .answers import answer_id, content_of, render_plan, rendered
 from .compare import carriers, comparison as boards
 from .compare.comparison import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
 from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
-from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
+from .parse import ParsedTest, inflated, n_items, parse_document, parse_test, preferences_of
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
 from .query import ELSEWHERE, options_of_query
 from .schema.compare import PlanEnvelope
@@ -186,7 +186,7 @@ def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     elif envelope.kind == "systems":
         parsed = systems.of_json(envelope.request, context, places, job)
     elif envelope.kind == "preferences":
-        parsed = preferences.of_json(envelope.request, context, places, job)
+        parsed = preferences_of(envelope.request, context, places, job)
     else:
         parsed = parse_document(Document(envelope.kind, envelope.request, places, context), job)
     # `store` of the inner request applies when it is sent.
@@ -367,7 +367,7 @@ PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
     "power": parse_power,
     "plan": parse_plan,
     "systems": systems.parse_systems,
-    "preferences": preferences.parse_preferences,
+    "preferences": lambda job, body, _: preferences_of(*json_of(body), str, job),
 }
 
 

@@ -148,7 +148,7 @@ class Scores:
     """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
 
     `weights` None means that all items count alike. `gaps` are the items with a missing outcome, where there are any.
-    `positions` of battles are 1 where the model that was shown first won, -1 where the second did, and 0 for ties.
+    `positions`, shape (n, 3), are numbers of battles: the model that was shown first won, the second won, a tie.
     """
 
     u: Column | Repeated
@@ -157,7 +157,7 @@ class Scores:
     weights: Weights | None = None
     gaps: Gaps | None = None
     correction: Correction | None = None
-    positions: Repeated | None = None
+    positions: Integers | None = None
 
 
 @dataclass(frozen=True, slots=True)

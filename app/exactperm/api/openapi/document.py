@@ -11,20 +11,13 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ...service.schema.compare import (
-    Battle,
-    CompareRequest,
-    Dataset,
-    PlanEnvelope,
-    PreferencesRequest,
-    SystemsRequest,
-)
-from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
+from ...service.schema.compare import Dataset, PlanEnvelope
 from ...version import __version__
 from .job_operations import (
     ANSWERS as JOB_ANSWERS,
     LIST_ANSWERS,
     LIST_REQUESTS,
+    OF_A_KIND,
     REQUESTS as JOB_REQUESTS,
     batch_operation,
     job_operations,
@@ -88,21 +81,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
     routes = [_described(route) for route in iter_route_contexts(app.routes)]
     openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
-    models = (
-        *(
-            *REQUEST_MODELS.values(),
-            PlanEnvelope,
-            GateRequest,
-            CompareRequest,
-            Dataset,
-            PowerRequest,
-            SystemsRequest,
-            PreferencesRequest,
-            Battle,
-        ),
-        *JOB_REQUESTS,
-        *LIST_REQUESTS,
-    )
+    models = (*OF_A_KIND.values(), PlanEnvelope, Dataset, *JOB_REQUESTS, *LIST_REQUESTS)
     requests: list[Any] = [(model, "validation") for model in models]
     answers: list[Any] = [(model, "serialization") for model in (*ANSWERS, *JOB_ANSWERS, *LIST_ANSWERS)]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)

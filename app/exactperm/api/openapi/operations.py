@@ -548,10 +548,8 @@ def systems_operation() -> dict[str, Any]:
 
 def preferences_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for tests of preferences."""
-    content, parameters = (
-        {messages.JSON: json_content(PreferencesRequest)},
-        [format_parameter(OF_A_TEST), *RUNNING],
-    )
+    content = {messages.JSON: json_content(PreferencesRequest)}
+    parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test preferences", "tests", content, _answers(), parameters))
 
 

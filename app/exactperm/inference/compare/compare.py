@@ -16,6 +16,7 @@ from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest, mapped, pointer_token
+from ...statistics.bradley_terry import strengths_of
 from ...statistics.effects import WEIGHTED, require_unweighted
 from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
 from ..options import Options, canonical, options_by_name
@@ -191,6 +192,8 @@ def comparison_digest(comparison: Comparison, algorithm: str) -> str:
     }
     if comparison.range is not None:
         settings["range"] = list(comparison.range)  # ids are as old as boards without it
+    if comparison.wins is not None:
+        settings["preferences"] = True
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for _, systems in _by_name(comparison):
         _add(digest, systems)
@@ -423,6 +426,11 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         warnings=prepared.warnings,
         reading=prepared.reading,
     )
+    if comparison.wins is not None:
+        strengths, why = strengths_of(prepared.boards[0].names, comparison.wins)
+        detail = f"The Bradley-Terry model has no maximum likelihood here: {why}."
+        more = (WarningRecord("no_bradley_terry", detail),) if strengths is None else ()
+        record = replace(record, bradley_terry=strengths, warnings=(*record.warnings, *more))
     if named is not None or alone is None:
         return record
     return replace(record.with_board(alone), warnings=(*record.warnings, *alone.warnings))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...engine.lattice import Integers
@@ -53,6 +54,8 @@ class Comparison:
         The least and the largest possible score, for the intervals of single systems whose scores are not right or wrong.
     cost
         What each system costs on the items of the only data set; None where there is no frontier.
+    wins
+        Of preferences, how often each system won against each, shape (K, K); None of other data.
     listed
         Which pairs the answer lists; `auto` where they are more than an answer lists by itself.
     """
@@ -70,6 +73,7 @@ class Comparison:
     listed: ListedPairs = "all"
     range: tuple[float, float] | None = None
     cost: Systems | None = None
+    wins: NDArray[np.float64] | None = None
 
     @property
     def board_count(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest, choices_of
-from ...statistics.paired import Repeated, Scores
+from ...statistics.paired import Scores
 from ..format import FirstLook, Format, Sign
 from ..json_records import value_of
 from ..number_text import NumberReader, Value
@@ -267,9 +267,8 @@ def reading(
     if not u.positions:
         return made
     data = cast("Scores", made.data)
-    own = [sorted(u.positions[str(key)]) for key in data.pairing.ids or ()]
-    values, lengths = np.concatenate(own, dtype=np.int64), np.fromiter(map(len, own), dtype=np.int64)
-    return replace(made, data=replace(data, positions=Repeated(values, lengths)))
+    positions = np.array([u.positions[str(key)] for key in data.pairing.ids or ()], dtype=np.int64)
+    return replace(made, data=replace(data, positions=positions))
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:

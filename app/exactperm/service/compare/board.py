@@ -55,7 +55,7 @@ class DecodedCompare:
 
     `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
     boards know. `metric` and `known` are what files say of their scores and of what is better. `cost` has a
-    column for each system, for a frontier.
+    column for each system, for a frontier; `wins` are those of preferences.
     """
 
     choices: CompareChoices
@@ -67,6 +67,7 @@ class DecodedCompare:
     known: bool | None = None
     warnings: tuple[WarningRecord, ...] = ()
     cost: PairedColumns | None = None
+    wins: Any = None
 
 
 # Names

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from math import comb
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...execution.ipc import Control
 from ...inference.compare.compare import of_cost
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
+from ...inputs.battles import SHARE, battles_of
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.workbook import as_text
 from ...inputs.options import OF_TWO
@@ -56,6 +58,10 @@ ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "counts": TypeAdapter(dict[str, CountColumns]),
     "predictions": TypeAdapter(dict[str, OutputColumn]),
 }
+OF_PREFERENCES = frozenset((
+    "kind", "battles", "compare", "baseline", "adjust", "alternative", "alpha", "confidence_level", "pairs", "method", "samples",
+    "seed", "precision", "timeout_s", "store",
+))  # fmt: skip
 OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 
 
@@ -206,6 +212,8 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
     """The request in a decoded JSON value at `places`, with columns by name in code-point order; raises InvalidTest."""
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, places, context)
+    if request.kind == "preferences" or request.battles is not None:
+        return mapped(places, _of_battles, request, places)
     beside = [name for name in ("systems", "scores", *OF_A_DATASET) if getattr(request, name) is not None]
     if request.datasets is not None and beside:
         if beside[0] not in OF_A_DATASET:
@@ -236,6 +244,28 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
         costs = mapped(chained(of_cost, places), _columns_in, request.frontier["cost"], "scores", context)
         cost = PairedColumns(costs, ids=boards[None].ids, clusters=boards[None].clusters)
     return DecodedCompare(request, boards, chained(beside_statistic(value), places), cost=cost)
+
+
+def _of_battles(request: CompareRequest, places: PointerMap) -> DecodedCompare:
+    """The board of battles: by default of the pairs that had any. Raises InvalidTest with pointers into the request."""
+    if request.battles is None or request.kind != "preferences":
+        code = "missing" if request.battles is None else "superfluous"
+        raise InvalidTest.at("/battles", code, "Kind preferences needs battles, and others have none.")
+    unused = request.model_fields_set - OF_PREFERENCES
+    if unused:
+        detail = f"A board of preferences has no {min(unused)}: leave it out."
+        raise InvalidTest.at(f"/{min(unused)}", "superfluous", detail)
+    battles = mapped(prefixed("/battles"), battles_of, request.battles)
+    wins, models = battles.wins(), battles.models
+    met = [[models[u], models[v]] for u, v in np.argwhere(np.triu(wins + wins.T)).tolist()]
+    chosen: dict[str, Any] = {"kind": "scores", "on_missing": "pairwise"}
+    by_default = "compare" not in request.model_fields_set and request.alternative == "two-sided"
+    if by_default and len(met) < comb(len(models), 2):
+        chosen["compare"] = met
+    return DecodedCompare(
+        request.model_copy(update=chosen), {None: PairedColumns(dict(battles.board()))}, metric=SHARE, known=True, wins=wins,
+        pointer_map=lambda pointer: places("/battles" if pointer.startswith("/systems") else pointer),
+    )  # fmt: skip
 
 
 def board_in(given: Columns | SystemsRequest, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:

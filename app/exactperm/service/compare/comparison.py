@@ -152,6 +152,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         listed="all" if all_listed else choices.pairs,
         **{name: getattr(choices, name) for name in ("baseline", "adjust", "combine", "range")},
         cost=cost,
+        wins=decoded.wins,
     )
     sides = {
         name: _of_sides(board.systems, decoded.metric) if higher else () for name, board in boards.items()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
-from ...answers.test import Alternative, Exchange, Method, Resampling, SystemsStatistic as StatisticOfSystems
+from ...answers.test import Alternative, Exchange, Method, SystemsStatistic as StatisticOfSystems
 from ...inference.options import PmfDetail, Significance
 from ...inputs.alignment import OnMissingOnBoard
+from ...inputs.battles import WINNERS
 from ...inputs.columns import MAX_DECIMALS
 from .fields import (
     STATISTIC_MODELS,
@@ -33,7 +34,7 @@ from .fields import (
     schemas_of_parameters,
     union_schema,
 )
-from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES, Choices, SequentialChoice
+from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES, Choices
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")
@@ -116,15 +117,26 @@ AnyStatistic = Annotated[
     ),
 ]
 
-# Their contents are checked once: a model for each of a million battles would take seconds.
+_BATTLE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": ["string", "integer"], "description": "The question; also question_id, qid or uid."},
+        "model_a": {"type": "string", "description": "The model that was shown first."},
+        "model_b": {"type": "string", "description": "The model that was shown second."},
+        "winner": {"enum": list(WINNERS), "description": "Which of them won; the last three are ties."},
+    },
+    "required": ["model_a", "model_b", "winner"],
+}
+# A model for each of a million battles would take seconds.
 Battles = Annotated[
     Any,
-    fitting(
-        lambda value: type(value) is list and bool(value),
-        "not_a_list",
-        "Give a list of battles, at least one",
-    ),
-    WithJsonSchema({"type": "array", "items": {"$ref": "#/components/schemas/Battle"}, "minItems": 1}),
+    fitting(lambda value: type(value) is list and value, "not_a_list", "Give a list of at least one battle"),
+    WithJsonSchema({"type": "array", "items": _BATTLE, "minItems": 1}),
+]
+SMALL_BATTLES: list[dict[str, Any]] = [
+    {"id": "q1", "model_a": "new", "model_b": "old", "winner": "model_a"},
+    {"id": "q1", "model_a": "old", "model_b": "new", "winner": "model_b"},
+    {"id": "q2", "model_a": "old", "model_b": "new", "winner": "tie"},
 ]
 
 SMALL_BOARD: dict[str, Any] = {
@@ -291,7 +303,13 @@ class CompareRequest(CompareChoices, Columns):
 
     model_config = examples(*EXAMPLES)
 
-    kind: CompareKind = Field(description="The kind of the systems' data.")
+    kind: Literal["scores", "counts", "predictions", "preferences"] = Field(  # type: ignore[assignment]
+        description="The kind of the systems' data; preferences are battles."
+    )
+    battles: Battles | None = option(
+        None,
+        "Of preferences: every pair of models is tested on its own battles, and a model's score is its share of wins.",
+    )
     datasets: Datasets | None = option(None, "Several data sets by name.")
 
     @classmethod
@@ -385,63 +403,18 @@ class SystemsRequest(Wire):
         return schema
 
 
-# Preferences
-
-
-class Battle(BaseModel):
-    """Two models on one question, and which of them a judge preferred. Further members are ignored."""
-
-    id: str | int | None = option(
-        None, "The question, of all battles or none: also question_id, qid or uid. Its battles swap together."
-    )
-    model_a: str = Field(description="The model that was shown first.")
-    model_b: str = Field(description="The model that was shown second.")
-    winner: Literal["model_a", "model_b", "tie", "tie (bothbad)", "both_bad"] = Field(
-        description="Which of them won; the last three are ties."
-    )
-
-
-SMALL_BATTLES: list[dict[str, Any]] = [
-    {"id": "q1", "model_a": "new", "model_b": "old", "winner": "model_a"},
-    {"id": "q1", "model_a": "old", "model_b": "new", "winner": "model_b"},
-    {"id": "q2", "model_a": "old", "model_b": "new", "winner": "tie"},
-    {"id": "q3", "model_a": "new", "model_b": "old", "winner": "model_a"},
-]
-
-
-class PreferencesRequest(Wire):
+class PreferencesRequest(Choices):
     """Battles of two models: on each question the share that each won, and all of it swaps."""
 
     model_config = examples({"battles": SMALL_BATTLES, "u": "new", "v": "old"})
 
     battles: Battles = Field(description="The battles; those of other models are left out.")
-    u: str | None = option(
-        None, "The model U; needed where there are more than two, or for a one-sided test."
-    )
-    v: str | None = option(None, "The model V; needed where there are more than two.")
-    alternative: Alternative = _SHARED["alternative"]
-    method: Method = _SHARED["method"]
-    test: Resampling = _SHARED["test"]
-    samples: int = _SHARED["samples"]
-    seed: int = _SHARED["seed"]
-    precision: Share = _SHARED["precision"]
-    alpha: Share = _SHARED["alpha"]
-    significance: Significance = _SHARED["significance"]
-    confidence_level: Share | None = _SHARED["confidence_level"]
-    power: Share | None = _SHARED["power"]
-    sequential: SequentialChoice | None = _SHARED["sequential"]
-    pmf: PmfDetail = _SHARED["pmf"]
-    exact_fraction: bool = _SHARED["exact_fraction"]
-    timeout_s: Timeout = None
-    store: Store = False
+    u: str | None = option(None, "The model U; of two models, two-sided, it may be left out.")
+    v: str | None = option(None, "The model V; of two models it may be left out.")
+    exchange: Literal["items"] = option("items", "Questions swap.")
 
 
-PLANNED: tuple[type[BaseModel], ...] = (
-    *REQUEST_MODELS.values(),
-    SystemsRequest,
-    PreferencesRequest,
-    CompareRequest,
-)
+PLANNED = (*REQUEST_MODELS.values(), SystemsRequest, PreferencesRequest, CompareRequest)
 PLANS: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
