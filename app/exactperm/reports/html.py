@@ -568,10 +568,7 @@ def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:
     shown = list(neighbours(board).values()) or list(board.pairs[:MOST_PAIRS])
     fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
     others = "all are in the CSV (table=pairs) and in the JSON" + (" of pairs=all" if fewer else "")
-    return (
-        shown,
-        f"{len(shown):,} of {len(board.pairs):,} pairs; {others}.",
-    )
+    return shown, f"{len(shown):,} of {len(board.pairs):,} pairs; {others}."
 
 
 def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
@@ -594,55 +591,26 @@ def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
 
 def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]]:
     """The meaning of the words in the tables, with sources."""
-    sure = confidence(board.family.alpha)
-    own = [
-        (
-            "Adjusted p",
-            f"{ADJUSTMENTS[board.family.adjust]} over {counted(board.family.size, 'test')} controls: {board.family.controls}.",
-        ),
-        (
-            "Better, worse, not significant",
-            (
-                f"Better or worse: the adjusted p-value is at most {exactly(board.family.alpha)} for "
-                "certain. Undecided: alpha lies within its bounds. Untestable: no outcome of this pair "
-                "could be significant. Not significant does not mean equal."
-            ),
-        ),
-    ]
-    if board.groups is None:
-        return own
-    return [
-        *own,
-        (
-            "Rank range",
-            (
-                f"With {sure} confidence the true ranks of all systems are inside their ranges at once: Holm over the one-sided tests "
-                "of all pairs, whatever the adjustment is (Mogstad, Romano, Shaikh and Wilhelm 2024)."
-            ),
-        ),
-        (
-            "Best set",
-            f"Holds the best system with {sure} confidence (Hsu's comparisons with the best, by Bonferroni).",
-        ),
-        (
-            "Letters",
-            (
-                "Systems that share a letter do not differ significantly: a letter is a largest possible set of such systems "
-                "(Piepho 2004)."
-            ),
-        ),
-        (
-            "Cluster",
-            (
-                "A line separates systems if every system above differs significantly from every system below "
-                "(as in the WMT's tables)."
-            ),
-        ),
-        (
-            "Tier",
-            "A tier ends before the first system that one of its members is significantly better than.",
-        ),
-    ]
+    family = board.family
+    sure = confidence(family.alpha)
+    own = {
+        "Adjusted p": f"{ADJUSTMENTS[family.adjust]} over {counted(family.size, 'test')} controls: {family.controls}.",
+        "Better, worse, not significant": f"Better or worse: the adjusted p-value is at most {exactly(family.alpha)} for "
+        "certain. Undecided: alpha lies within its bounds. Untestable: no outcome of this pair could be significant. Not "
+        "significant does not mean equal.",
+    }
+    if board.groups is not None:
+        own |= {
+            "Rank range": f"With {sure} confidence the true ranks of all systems are inside their ranges at once: Holm over the "
+            "one-sided tests of all pairs, whatever the adjustment is (Mogstad, Romano, Shaikh and Wilhelm 2024).",
+            "Best set": f"Holds the best system with {sure} confidence (Hsu's comparisons with the best, by Bonferroni).",
+            "Letters": "Systems that share a letter do not differ significantly: a letter is a largest possible set of such "
+            "systems (Piepho 2004).",
+            "Cluster": "A line separates systems if every system above differs significantly from every system below (as in the "
+            "WMT's tables).",
+            "Tier": "A tier ends before the first system that one of its members is significantly better than.",
+        }
+    return list(own.items())
 
 
 QUESTIONS: dict[Solve, str] = {

@@ -146,46 +146,38 @@ def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
 
 def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
     gate = validated(GateRequest, value)
-    listed: Sequence[GateRequest | GateMetric] = [gate] if gate.metrics is None else gate.metrics
-    counted = f"/{AGAINST}" if gate.metrics is None else "/metrics"
+    listed: Sequence[GateRequest | GateMetric] = gate.metrics or [gate]
+    counted = "/metrics" if gate.metrics else f"/{AGAINST}"
     _refuse_too_many(sum(len(metric.against or ()) or 1 for metric in listed), job, counted)
-    if gate.metrics is None:
-        if gate.kind is None or gate.request is None:
-            detail = (
-                'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
-            )
-            raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
-        single = GateMetric(kind=gate.kind, request=gate.request, against=gate.against)
-        return _gate(job, [_parse_metric(job, gate, single, "", context)], gate, "/metrics")
-    given = next((name for name in SINGLE if getattr(gate, name) is not None), None)
-    if given is not None:
-        where = "against inside each of them" if given == AGAINST else "no kind and request beside them"
+    given = [name for name in SINGLE if getattr(gate, name) is not None]
+    if gate.metrics and given:
+        where = "against inside each of them" if given[0] == AGAINST else "no kind and request beside them"
         detail = f"Give either kind and request, or metrics; with metrics, {where}."
-        raise InvalidTest.at(f"/{given}", "redundant", detail)
-    metrics = [
-        _parse_metric(job, gate, metric, f"/metrics/{index}", context)
-        for index, metric in enumerate(gate.metrics)
-    ]
-    return _gate(job, metrics, gate, "/metrics")
+        raise InvalidTest.at(f"/{given[0]}", "redundant", detail)
+    if gate.metrics:
+        metrics = {f"/metrics/{index}": metric for index, metric in enumerate(gate.metrics)}
+    elif gate.kind is None or gate.request is None:
+        detail = 'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
+        raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
+    else:
+        metrics = {"": GateMetric(kind=gate.kind, request=gate.request, against=gate.against)}
+    parsed = [_parse_metric(job, gate, metric, prefix, context) for prefix, metric in metrics.items()]
+    return _gate(job, parsed, gate, "/metrics")
 
 
 def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
+    """The tests of a metric; a refusal of a candidate that is read twice (`_alone`) has every flaw once, at u."""
     if (metric.policy or gate.policy) not in TARGETS:
         return _parse_tests(job, gate, metric, prefix, context)
     alone = _alone(metric, prefix)
     try:
         return _parse_tests(job, gate, alone, prefix, context)
     except InvalidTest as error:
-        raise _of_candidate(error, prefix) from None
-
-
-def _of_candidate(error: InvalidTest, prefix: str) -> InvalidTest:
-    """A refusal of the candidate, which is read twice (`_alone`), with every flaw once and at u."""
-    moved = located(error, _moved(f"{prefix}/request/v", f"{prefix}/request/u", str))
+        moved = located(error, _moved(f"{prefix}/request/v", f"{prefix}/request/u", str))
     once = {(flaw.pointer, flaw.code): flaw for flaw in reversed(moved.flaws)}
-    return InvalidTest(moved.detail, flaws=tuple(reversed(once.values())))
+    raise InvalidTest(moved.detail, flaws=tuple(reversed(once.values())))
 
 
 def _parse_tests(
@@ -313,10 +305,7 @@ def _files_of(form: Form) -> list[BaselineFile]:
         return [(None, "/files/v")]
     for role in ("v", "file"):
         if role in form.files:
-            detail = (
-                f"Give the candidate as u and every baseline as {AGAINST}: {role} is for a gate with "
-                "one baseline."
-            )
+            detail = f"Give the candidate as u and every baseline as {AGAINST}: {role} is for a gate with one baseline."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
     if any(name == NAME_V for name, _ in form.fields):
         detail = f"The baselines are named by their files, or by {NAMES}: leave {NAME_V} out."

@@ -16,7 +16,7 @@ from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import Choice, InputError, InvalidTest, PointerMap, choices_of, located, pointer_token
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
-from ...inference.compare.compare import PreparedCompare, of_cost, prepare_compare
+from ...inference.compare.compare import PreparedCompare, of_cost, prefix_of, prepare_compare
 from ...inference.compare.pair_tests import PairTests, concatenated
 from ...inference.compare.systems import Comparison, pair_data, system_sizes
 from ...inference.options import Options
@@ -307,21 +307,17 @@ def _require(name: str, names: Names, pointer: str, choices: tuple[Choice, ...] 
 # Places and warnings
 
 
-def _prefix(name: str | None) -> str:
-    return "" if name is None else f"/datasets/{pointer_token(name)}"
-
-
 def _in_dataset(name: str | None) -> PointerMap:
     """The map for pointers into one data set of a JSON request; tables and files have no data sets."""
-    prefix = _prefix(name)
+    prefix = prefix_of(name)
     return lambda pointer: prefix + pointer if pointer[1:].split("/")[0] in OF_A_DATASET else pointer
 
 
 def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
     def pointer_map(pointer: str) -> str:
         for name, board in boards.items():
-            if pointer.startswith(f"{_prefix(name)}/"):
-                return _in_dataset(name)(board.pointer_map(pointer.removeprefix(_prefix(name))))
+            if pointer.startswith(f"{prefix_of(name)}/"):
+                return _in_dataset(name)(board.pointer_map(pointer.removeprefix(prefix_of(name))))
         return pointer
 
     return pointer_map
