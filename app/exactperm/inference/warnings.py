@@ -13,10 +13,10 @@ from ..answers.test import ItemLevel, WarningRecord
 from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decimals, takes_more_digits
 from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
-from ..statistics.columns import summary_warning
 from ..statistics.correction import correction_warning
 from ..statistics.counts import totals_warning
 from ..statistics.effects import weights_warning
+from ..statistics.item_ids import summary_warning
 from ..statistics.labels import label_warnings
 from ..statistics.paired import (
     Column,

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, PointerMap, choices_of, mapped, pointer_token
-from ..statistics.columns import distinct_and_order, taken
+from ..statistics.columns import taken
+from ..statistics.item_ids import distinct_and_order
 from ..statistics.paired import Gaps, NamedCounts, Pairing
 from .columns import to_decimals
 from .quoting import quoted, some

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Choice, InvalidTest, choices_of, marked
-from ..statistics.columns import summary_rows
+from ..statistics.item_ids import summary_rows
 from ..statistics.names import of_name
 from . import names
 from .beside import LABELS

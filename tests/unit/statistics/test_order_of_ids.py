@@ -5,8 +5,9 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from exactperm.statistics import columns
-from exactperm.statistics.columns import distinct_and_order, order_of_items, taken_pairing
+from exactperm.statistics import item_ids
+from exactperm.statistics.columns import taken_pairing
+from exactperm.statistics.item_ids import distinct_and_order, order_of_items
 from exactperm.statistics.paired import Pairing
 
 CHARACTERS = st.sampled_from(
@@ -31,7 +32,7 @@ def sorted_positions(ids: list[str | int]) -> list[int]:
 @given(IDS)
 def test_ids_are_sorted_as_python_sorts_them(many: int, ids: list[str | int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_MANY_IDS", many)
+        patch.setattr(item_ids, "_MANY_IDS", many)
         wanted = sorted_positions(ids)
         order = order_of_items(Pairing(ids=ids))
         assert (list(range(len(ids))) if order is None else order.tolist()) == wanted

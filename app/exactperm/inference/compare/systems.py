@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...engine.lattice import Integers
 from ...errors import InvalidTest, mapped, pointer_token
-from ...statistics.columns import first_seen, order_of_items, taken, taken_pairing
+from ...statistics.columns import first_seen, taken, taken_pairing
 from ...statistics.corpus import counted
 from ...statistics.effects import taken_weights
+from ...statistics.item_ids import order_of_items
 from ...statistics.paired import (
     Column,
     Counts,

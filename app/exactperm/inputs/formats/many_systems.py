@@ -15,7 +15,7 @@ import numpy as np
 
 from ...answers.reading import LeftOut
 from ...errors import InvalidTest, choices_of
-from ...statistics.columns import is_summary
+from ...statistics.item_ids import is_summary
 from ...statistics.names import of_name
 from ...statistics.paired import StatisticSpec
 from .. import roles

@@ -27,8 +27,9 @@ from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_ke
 from ...inputs.options import OF_TWO
 from ...inputs.quoting import quoted, some
 from ...inputs.reader import OPTION_NAMES, Finding, ReaderOptions
-from ...statistics.columns import per_item_systems, summary_warning
+from ...statistics.columns import per_item_systems
 from ...statistics.counts import board_totals_warning
+from ...statistics.item_ids import summary_warning
 from ...statistics.labels import UNSEEN, GoldLabels
 from ...statistics.paired import StatisticSpec, Systems, SystemsKind
 from ...statistics.pairwise.data import PAIRWISE
