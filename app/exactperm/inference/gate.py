@@ -330,6 +330,23 @@ class PreparedMetric:
         return self.seconds + self.test.longest_seconds - self.test.seconds + margin
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedGate:
+    """A validated and planned gate, before its run."""
+
+    metrics: tuple[PreparedMetric, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Predicted engine seconds of all its tests."""
+        return sum(metric.seconds for metric in self.metrics)
+
+    @property
+    def longest_seconds(self) -> float:
+        """Their upper bound."""
+        return sum(metric.longest_seconds for metric in self.metrics)
+
+
 def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     """Validate and plan the ordinary test, one-sided in the gate's direction, and the test of the margin.
 

@@ -21,12 +21,11 @@ from pydantic import create_model
 
 from ..answers.gate import TARGETS, GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
-from ..errors import InvalidTest, MalformedBody, PointerMap, choices_of, located, mapped, pointer_token
+from ..errors import InvalidTest, PointerMap, choices_of, located, mapped, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
-from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
+from ..inference.gate import Metric, PreparedGate, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
-from ..inputs import json_text
-from ..inputs.formats.roles import ROLES, roles_of
+from ..inputs.formats.roles import roles_of
 from ..inputs.formats.tasks import is_in, named, stem
 from ..inputs.quoting import quoted
 from ..inputs.reader import Reading, UploadedFile
@@ -49,7 +48,7 @@ from .parse import (
     warnings_of,
     with_picture_data,
 )
-from .parse_files import METRICS, Form, in_form, option_pointer, read_form
+from .parse_files import METRICS, Form, in_form, option_pointer, overrides_of, read_form
 from .query import ELSEWHERE, in_query, literal, once, option_of, option_value, options_of_query
 from .schema.fields import ON_MISSING, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest
@@ -377,7 +376,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
         return _parse_file(job, request, form.fields)
     terms, fields = once(form.fields, (*FIELDS, METRICS, NAMES), option_pointer)
     several, names_given = terms.pop(METRICS, None), terms.pop(NAMES, None)
-    overrides = [{}] if several is None else _overrides(several)
+    overrides = [{}] if several is None else overrides_of(several)
     common = _fields_of(terms, "/options")
     policies = {override.get("policy", common.policy) for override in overrides}
     if policies.intersection(TARGETS):
@@ -411,35 +410,6 @@ def _candidate_alone(form: Form, policies: set[str | None]) -> None:
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
     values = {name: option_value(name, text) for name, text in texts.items()}
     return validated(GateFields, values, prefixed(prefix))
-
-
-def _overrides(text: str) -> list[dict[str, str]]:
-    """`metrics`: names separated by commas, or a JSON list of names and of objects with form fields."""
-
-    def refusal(below: str = "") -> InvalidTest:
-        detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
-        return InvalidTest.at(f"/options/metrics{below}", "not_metrics", detail)
-
-    try:
-        is_json = text.lstrip()[:1] in {"[", "{"}
-        value: Any = json_text.decode(text.encode()).value if is_json else text.split(",")
-    except MalformedBody:
-        raise refusal() from None
-    if not isinstance(value, list) or not value:
-        raise refusal()
-    names = ("name", "statistic")
-    value = [dict.fromkeys(names, one.strip()) if isinstance(one, str) else one for one in value]
-    for index, member in enumerate(value):
-        if not isinstance(member, dict) or member.get("name") == "":
-            raise refusal(f"/{index}")
-        for name in member:
-            if name in ROLES or name in (METRICS, NAMES):
-                detail = f"{quoted(name)} cannot differ by metric."
-                raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
-    return [
-        {name: one if isinstance(one, str) else json_text.text_of(one) for name, one in override.items()}
-        for override in value
-    ]
 
 
 def _tests_by_name(
@@ -637,23 +607,6 @@ def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
             )
             return (WarningRecord("roles_contradict_names", detail),)
     return ()
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedGate:
-    """A validated and planned gate, before its run."""
-
-    metrics: tuple[PreparedMetric, ...]
-
-    @property
-    def seconds(self) -> float:
-        """Predicted engine seconds of all its tests."""
-        return sum(metric.seconds for metric in self.metrics)
-
-    @property
-    def longest_seconds(self) -> float:
-        """Their upper bound."""
-        return sum(metric.longest_seconds for metric in self.metrics)
 
 
 def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:

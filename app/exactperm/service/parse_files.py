@@ -19,7 +19,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token
 from ..execution.ipc import Control
-from ..inputs import encodings
+from ..inputs import encodings, json_text
 from ..inputs.formats import beside_gold, catalogue, price, tables
 from ..inputs.formats.roles import ROLES
 from ..inputs.formats.tasks import stem
@@ -254,6 +254,35 @@ def _alone(error: InvalidTest) -> InvalidTest:
 def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
     """The options of readers from the fields, within the limits; raises InvalidTest."""
     return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
+
+
+def overrides_of(text: str) -> list[dict[str, str]]:
+    """`metrics`: names separated by commas, or a JSON list of names and of objects with form fields."""
+
+    def refusal(below: str = "") -> InvalidTest:
+        detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
+        return InvalidTest.at(f"/options/metrics{below}", "not_metrics", detail)
+
+    try:
+        is_json = text.lstrip()[:1] in {"[", "{"}
+        value: Any = json_text.decode(text.encode()).value if is_json else text.split(",")
+    except MalformedBody:
+        raise refusal() from None
+    if not isinstance(value, list) or not value:
+        raise refusal()
+    names = ("name", "statistic")
+    value = [dict.fromkeys(names, one.strip()) if isinstance(one, str) else one for one in value]
+    for index, member in enumerate(value):
+        if not isinstance(member, dict) or member.get("name") == "":
+            raise refusal(f"/{index}")
+        for name in member:
+            if name in ROLES or name in (METRICS, "names"):
+                detail = f"{quoted(name)} cannot differ by metric."
+                raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
+    return [
+        {name: one if isinstance(one, str) else json_text.text_of(one) for name, one in override.items()}
+        for override in value
+    ]
 
 
 # The options that name columns beside the scores.

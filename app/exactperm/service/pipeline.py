@@ -21,6 +21,7 @@ from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.floor import RunsDesign, floor_answer
+from ..inference.gate import PreparedGate
 from ..inference.options import Options
 from ..inference.paired import Prepared, finish, plan_record, prepare, run_test
 from ..inference.power import answer
@@ -32,7 +33,7 @@ from .answers import answer_id, content_of, render_plan, rendered
 from .compare import carriers, comparison as boards
 from .compare.comparison import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
-from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
+from .gate import ParsedGate, parse_gate, prepare_gate, run_gate
 from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test, preferences_of
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
