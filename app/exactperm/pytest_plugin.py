@@ -140,7 +140,5 @@ def _exactperm_client(pytestconfig: pytest.Config) -> Iterator[Client | None]:
 def exactperm(request: pytest.FixtureRequest, _exactperm_client: Client | None) -> Gates:
     """Gates by exact tests: `exactperm.gate(candidate, baseline, policy=…, margin=…)`."""
     return Gates(
-        request.node.user_properties,
-        request.config.getoption("--exactperm-inconclusive"),
-        _exactperm_client,
+        request.node.user_properties, request.config.getoption("--exactperm-inconclusive"), _exactperm_client
     )

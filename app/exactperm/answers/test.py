@@ -371,8 +371,7 @@ class StatisticRecord:
         str | None, "The metric in the files: wer, las, ndcg_cut_10; null if they do not name it."
     ] = None
     higher_is_better: Annotated[
-        bool | None,
-        "Follows from the metric or the statistic, or from a gate's request; null if unknown.",
+        bool | None, "Follows from the metric or the statistic, or from a gate's request; null if unknown."
     ] = None
 
 

@@ -225,10 +225,7 @@ class Reservation:
 
 
 async def receive_body(
-    receive: Receive,
-    content_length: str | None,
-    max_bytes: int,
-    reservation: Reservation,
+    receive: Receive, content_length: str | None, max_bytes: int, reservation: Reservation
 ) -> bytearray:
     """The whole body; `reservation` counts it.
 

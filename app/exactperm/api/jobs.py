@@ -215,9 +215,7 @@ class JobEndpoint:
         jobs, owner = self._on(), owner_of(request, self.settings)
         representation = _only(request, "format").get("format", "json")
         coding = body_of(
-            request.headers.get("content-type"),
-            ",".join(request.headers.getlist("content-encoding")),
-            "plan",
+            request.headers.get("content-type"), ",".join(request.headers.getlist("content-encoding")), "plan"
         ).coding
         key = _idempotency_key(request)
         length = request.headers.get("content-length")

@@ -122,11 +122,7 @@ READING = (
     ),
 )
 GATE = (
-    Field(
-        "policy",
-        "The claim to support [no_regression].",
-        choices=get_args(Policy),
-    ),
+    Field("policy", "The claim to support [no_regression].", choices=get_args(Policy)),
     Field(
         "margin",
         (
@@ -170,12 +166,7 @@ def _statistic_field(name: str, taken: list[tuple[str, Parameter]]) -> Field:
     return Field(name, f"For {names}: {meaning}{choices}{default}.", METAVARS[parameter.type])
 
 
-SECTIONS = {
-    "Test": TEST,
-    "Statistic": _statistic_fields(),
-    "Reading the files": READING,
-    "Gate": GATE,
-}
+SECTIONS = {"Test": TEST, "Statistic": _statistic_fields(), "Reading the files": READING, "Gate": GATE}
 NOT_OF_A_BOARD = frozenset(
     {"test", "significance", "power", "sequential", "exact_fraction", "pmf", "statistic", "alternative"}
 )
@@ -494,11 +485,7 @@ OF_THE_POWER = (
     _power("--effect", metavar="NUMBER", help="The true difference U - V, in the statistic's units."),
     _power("--power", metavar="NUMBER", help="The power, the probability of finding the difference [0.8]."),
     _power("--alpha", metavar="NUMBER", help="Significance level of all comparisons together [0.05]."),
-    _power(
-        "--alternative",
-        type=click.Choice(ALTERNATIVES),
-        help="As in the test [two-sided].",
-    ),
+    _power("--alternative", type=click.Choice(ALTERNATIVES), help="As in the test [two-sided]."),
     _power("--comparisons", metavar="NUMBER", help="How many tests share alpha [1]."),
     _power("--floor", metavar="NUMBER", help="With --solve false_alarm: an alarm is a run below it."),
     _design(

@@ -15,15 +15,7 @@ from typing import Any, Literal, Unpack, cast
 from .data import BESIDE, array_of, as_multiples, by_index, escaped, plain, with_nulls
 from .errors import InvalidData
 from .frames import Frame, column_of, frame_of, require_distinct
-from .requests import (
-    ROLES,
-    CommonOptions,
-    FileLike,
-    file_of,
-    files_and_fields,
-    files_of,
-    form_fields,
-)
+from .requests import ROLES, CommonOptions, FileLike, file_of, files_and_fields, files_of, form_fields
 
 # The columns of one board
 
@@ -225,10 +217,7 @@ def compare(
 
 
 def systems(
-    systems: Any,
-    statistic: str | Mapping[str, Any],
-    scores: Any = None,
-    **options: Any,
+    systems: Any, statistic: str | Mapping[str, Any], scores: Any = None, **options: Any
 ) -> CompareRequest:
     """Several systems on the same items in one test.
 

@@ -18,12 +18,7 @@ from ..answers.board import (
 from ..answers.gate import GateRecord, MetricRecord
 from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
-from ..answers.test import (
-    ConfidenceInterval as Interval,
-    Runtime,
-    TestRecord,
-    Versions,
-)
+from ..answers.test import ConfidenceInterval as Interval, Runtime, TestRecord, Versions
 from ..presentation.escaping import single_line
 from ..presentation.words import compare_sentence, test_sentence
 from . import notebook

@@ -65,10 +65,7 @@ def tango_interval(only_u: int, only_v: int, items: int, level: float) -> tuple[
     """
     _require_counts(only_u, only_v, items)
     critical = -float(special.ndtri(_half_of_the_rest(level)))
-    return (
-        _lower_end(only_u, only_v, items, critical),
-        -_lower_end(only_v, only_u, items, critical) + 0.0,
-    )
+    return (_lower_end(only_u, only_v, items, critical), -_lower_end(only_v, only_u, items, critical) + 0.0)
 
 
 def _lower_end(only_u: int, only_v: int, items: int, critical: float) -> float:

@@ -319,10 +319,7 @@ class Executor:
             bounds=Bounds(queue_depth, queue_seconds, queue_bytes),
         )
         self._pool = Pool(
-            size=workers,
-            start_timeout_s=start_timeout_s,
-            memory_bytes=memory_bytes,
-            preload=preload,
+            size=workers, start_timeout_s=start_timeout_s, memory_bytes=memory_bytes, preload=preload
         )
         self._supervisor = Supervisor(self._pool, self._scheduler, memory_bytes, stall_s)
         self._dispatcher = Dispatcher(

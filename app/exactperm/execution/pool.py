@@ -136,14 +136,7 @@ class NotStarted(Exception):
 class Pool:
     """Keeps `size` workers; `on_warm` is called after each start of one."""
 
-    def __init__(
-        self,
-        *,
-        size: int,
-        start_timeout_s: float,
-        memory_bytes: int,
-        preload: str,
-    ) -> None:
+    def __init__(self, *, size: int, start_timeout_s: float, memory_bytes: int, preload: str) -> None:
         self.size = size
         self.restarts: Counter[str] = Counter()
         self._start_timeout_s = start_timeout_s

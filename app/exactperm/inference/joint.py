@@ -435,12 +435,7 @@ def _tries_patience(plan: Plan, options: Options) -> bool:
 
 
 def _quicker(
-    problem: Joint,
-    reduced: Joint,
-    form: JointForm,
-    options: Options,
-    plan: Plan,
-    found: list[JointBracket],
+    problem: Joint, reduced: Joint, form: JointForm, options: Options, plan: Plan, found: list[JointBracket]
 ) -> tuple[Plan, PlannedControl | None]:
     """A bracket as informative as samples, or samples with a control variate; the same plan if neither is fast."""
     bracket = _priced_bracket(problem, options, found)

@@ -314,11 +314,7 @@ class StateCollector(Collector):
             ("web_processes", "Web processes.", 1),
             ("job_seconds_waiting", "Predicted seconds of the jobs that have not ended.", waiting),
             ("job_hosts", "Workers for jobs that have a heartbeat.", hosts),
-            (
-                "job_database_up",
-                "Whether the job database answers.",
-                metrics.jobs is not None,
-            ),
+            ("job_database_up", "Whether the job database answers.", metrics.jobs is not None),
         ):
             yield GaugeMetricFamily(f"exactperm_{name}", sentence, value=float(value))
 

@@ -160,10 +160,7 @@ TERMS = (
     *named("margin", "alpha"),
     Column("higher_is_better", "higher_is_better", "flag"),
 )
-GATE = (
-    Column("gate_verdict", "verdict", "word"),
-    Column("gate_passed", "passed", "flag"),
-)
+GATE = (Column("gate_verdict", "verdict", "word"), Column("gate_passed", "passed", "flag"))
 GATE_TERMS = named("on_inconclusive", "correction", kind="word")
 DECISION = (
     *named("procedure", "alternative", at="decision", kind="word"),

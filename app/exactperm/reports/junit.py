@@ -59,11 +59,7 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
     for name, value in _properties(gate, gate_id, metric).items():
         ET.SubElement(properties, "property", name=for_xml(name), value=for_xml(value))
     case = ET.SubElement(
-        suite,
-        "testcase",
-        name=for_xml(metric.name) or "(unnamed)",
-        classname=_CLASS,
-        time=_NOT_MEASURED,
+        suite, "testcase", name=for_xml(metric.name) or "(unnamed)", classname=_CLASS, time=_NOT_MEASURED
     )
     sentences = [
         f"Policy {metric.terms.policy}: {metric.hypothesis}",

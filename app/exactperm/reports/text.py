@@ -16,15 +16,7 @@ from ..presentation.numbers import apart, counted, enclosing_p, exactly, number,
 from ..presentation.words import VERDICTS, correction_words, decision_p_text, kinds, p_text
 from ..statistics.names import direction
 from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
-from .sentences import (
-    ends,
-    head,
-    item_level_p_text,
-    manner,
-    manner_of_decision,
-    missing_words,
-    undecided,
-)
+from .sentences import ends, head, item_level_p_text, manner, manner_of_decision, missing_words, undecided
 
 
 def line(record: TestRecord, test_id: str) -> str:

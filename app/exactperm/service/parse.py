@@ -17,15 +17,7 @@ from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
 from ..inputs import columns, encodings
-from ..inputs.alignment import (
-    BOUNDS,
-    DEFAULT_RANGE,
-    GOLD,
-    Aligned,
-    ById,
-    Items,
-    PairedColumns,
-)
+from ..inputs.alignment import BOUNDS, DEFAULT_RANGE, GOLD, Aligned, ById, Items, PairedColumns
 from ..inputs.battles import SHARE, battles_of
 from ..inputs.beside import covariates_of, labels_of
 from ..inputs.columns import NAMES, to_decimals

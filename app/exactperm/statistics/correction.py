@@ -25,15 +25,7 @@ from numpy.typing import NDArray
 from ..engine.lattice import Whole, exact_total
 from ..errors import InvalidTest, mapped, pointer_token
 from .columns import item_scores, k_of, samples_of, unit_of
-from .effects import (
-    MAX_INTEGER,
-    Additive,
-    Lattice,
-    clustered,
-    common_unit,
-    effects_on,
-    times,
-)
+from .effects import MAX_INTEGER, Additive, Lattice, clustered, common_unit, effects_on, times
 from .paired import Correction, DataWarning, Scores, StatisticSpec
 
 LEAST_LABELS, FEW_LABELS = 2, 30

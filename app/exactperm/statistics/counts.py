@@ -59,10 +59,7 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
         Variant(("tp", "fp"), "tp / (tp + fp)"),
         Variant(("tp", "predicted"), "tp / predicted", _RETRIEVED[:1]),
     ),
-    "recall": (
-        Variant(("tp", "fn"), "tp / (tp + fn)"),
-        Variant(("tp", "gold"), "tp / gold", _RETRIEVED[1:]),
-    ),
+    "recall": (Variant(("tp", "fn"), "tp / (tp + fn)"), Variant(("tp", "gold"), "tp / gold", _RETRIEVED[1:])),
     "accuracy": (
         Variant(("correct", "total"), "correct / total", (("correct", "total"),)),
         Variant(("correct", "incorrect"), "correct / (correct + incorrect)"),

@@ -71,13 +71,7 @@ def _single_sum(name: str, node: Node, data: Effects) -> Additive | None:
             swap = other[0] if other else None
             plain = inner is node
             return Additive(
-                name,
-                stay,
-                swap,
-                _ONE,
-                len(stay),
-                absolute=not plain,
-                shiftable=swap is None and plain,
+                name, stay, swap, _ONE, len(stay), absolute=not plain, shiftable=swap is None and plain
             )
     lattices = on_lattices(*(tuple(_column(side, index) for side in sides) for index, _ in inner.terms))
     if not any(lattice.error or any(map(_is_wide, lattice.columns)) for lattice in lattices):

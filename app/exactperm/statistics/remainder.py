@@ -235,9 +235,7 @@ class Arithmetic:
         even = NOTHING.plus(
             zeta.times(abs(ratio)),
             NOTHING.plus(
-                y.even.times(abs(x.middle)),
-                x.even.times(a + far),
-                self._product_of_odd(x, y, most_x, most_y),
+                y.even.times(abs(x.middle)), x.even.times(a + far), self._product_of_odd(x, y, most_x, most_y)
             ).times((1.0 + most_zeta) / a**2),
         )
         return self._part(ratio, slope, sizes, even, zeta, rest, rounded=abs(ratio))

@@ -157,10 +157,7 @@ SOME_STATES = f"^,*(({STATES})(,+({STATES}))*,*)?$"
 OF_A_JOB_KIND: dict[str, type[BaseModel]] = {**OF_A_KIND, BATCH: ListRequest}
 EXAMPLES: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
-    {
-        "kind": "batch",
-        "request": LIST_EXAMPLE,
-    },
+    {"kind": "batch", "request": LIST_EXAMPLE},
 ]
 
 
@@ -194,8 +191,7 @@ class JobAnswer(Answer):
     problem: Annotated[
         dict[str, Any] | None,
         Field(
-            description="Why it failed.",
-            json_schema_extra={"anyOf": [reference(Problem), {"type": "null"}]},
+            description="Why it failed.", json_schema_extra={"anyOf": [reference(Problem), {"type": "null"}]}
         ),
     ]
 
@@ -269,11 +265,7 @@ def _path(name: str) -> Schema:
 
 
 def _answer(model: type[Answer], description: str, **headers: Any) -> dict[str, Any]:
-    return {
-        "description": description,
-        "content": {JSON: {"schema": reference(model)}},
-        "headers": headers,
-    }
+    return {"description": description, "content": {JSON: {"schema": reference(model)}}, "headers": headers}
 
 
 NOT_MODIFIED = {"description": "Not modified"}

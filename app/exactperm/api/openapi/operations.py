@@ -304,10 +304,7 @@ def operation(
             200: {"description": "The answer", "content": answers, "headers": ANSWER_HEADERS},
             **{status: problem_response(status) for status in PROBLEM_STATUSES},
         },
-        "openapi_extra": {
-            "parameters": parameters,
-            "requestBody": {"required": True, "content": content},
-        },
+        "openapi_extra": {"parameters": parameters, "requestBody": {"required": True, "content": content}},
     }
 
 
@@ -416,10 +413,7 @@ BASELINE_NAMES = {
 
 def gate_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the gate."""
-    content = {
-        messages.JSON: json_content(GateRequest),
-        messages.MULTIPART: {"schema": _gate_form()},
-    }
+    content = {messages.JSON: json_content(GateRequest), messages.MULTIPART: {"schema": _gate_form()}}
     answers = {messages.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
     parameters = [format_parameter(OF_A_GATE), THEME, FAIL_STATUS, TIMEOUT, CODING]
     gate = operation("Decide a pull request", "gate", content, answers, parameters)
@@ -467,11 +461,7 @@ def _power_form() -> dict[str, Any]:
         "type": "string",
         "description": f"{own['n']['description']} A number, or a JSON list of numbers.",
     }
-    return {
-        "type": "object",
-        "properties": {**form_schema(), **own},
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": {**form_schema(), **own}, "additionalProperties": False}
 
 
 # Comparisons of many systems

@@ -12,14 +12,7 @@ from fractions import Fraction
 import flint
 
 from ..one_sum.fft import contract, summed
-from ..probability import (
-    CERTAIN,
-    IMPOSSIBLE,
-    UNIT_ROUNDOFF,
-    Probability,
-    Region,
-    complement,
-)
+from ..probability import CERTAIN, IMPOSSIBLE, UNIT_ROUNDOFF, Probability, Region, complement
 from ..tilting import bernstein_reach
 from .form import FiniteLaws
 from .spectrum import centre, spectrum

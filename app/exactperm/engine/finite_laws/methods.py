@@ -246,10 +246,7 @@ def plan(
     if coarse is None and method not in EXACT_METHODS and not any(cost.fits(budget) for cost in exact):
         coarse = rounded(form, steps_wanted(int(form.counts.sum()), precision))
     if coarse is not None and coarse.sums <= _MOST_SUMS:
-        exact = (
-            *exact,
-            Cost("enumeration", 3_000 * coarse.sums + 50_000, 200 * coarse.sums),
-        )
+        exact = (*exact, Cost("enumeration", 3_000 * coarse.sums + 50_000, 200 * coarse.sums))
     priced = () if coarse is None else (bounds_cost(coarse, precision),)
     return choose((*exact, *priced, sampled), budget, method=method), coarse
 

@@ -73,13 +73,7 @@ def fraction(method: str, form: JointForm, extreme: Extreme) -> Probability:
 
 
 def sampled_probability(
-    form: JointForm,
-    extreme: Extreme,
-    *,
-    samples: int,
-    seed: int,
-    values: Values | None = None,
-    kept: int = 0,
+    form: JointForm, extreme: Extreme, *, samples: int, seed: int, values: Values | None = None, kept: int = 0
 ) -> tuple[Estimate, Reals]:
     """Estimate P(S is extreme) by Monte Carlo; also return the values of the first `kept` samples."""
     inside = drawn = 0

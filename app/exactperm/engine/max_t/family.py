@@ -181,8 +181,7 @@ class Family:
     def thresholds(self) -> Integers:
         """c_ik, shape (g, m): T_k >= t_i iff S_k (or |S_k|) >= c_ik. Not increasing in i."""
         return np.array(
-            [_least(self.observed[j], self.squares[j], self.squares) for j in self._ranked[1]],
-            dtype=np.int64,
+            [_least(self.observed[j], self.squares[j], self.squares) for j in self._ranked[1]], dtype=np.int64
         ).reshape(self.steps, len(self))
 
     def first(self, k: int, sums: Integers) -> Integers:

@@ -184,12 +184,7 @@ class _Observed:
 
 
 def real_problem(
-    stay: Whole,
-    swap: Whole | None,
-    alternative: Alternative,
-    *,
-    absolute: bool = False,
-    error: int = 0,
+    stay: Whole, swap: Whole | None, alternative: Alternative, *, absolute: bool = False, error: int = 0
 ) -> tuple[RealForm, RealRegion]:
     """Return the form and the region of effects, shape (N,) each; `swap` None means -stay.
 

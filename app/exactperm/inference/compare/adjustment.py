@@ -235,11 +235,7 @@ HOLM_ONE_SIDED = Procedure(
 
 
 def decide(
-    procedure: Procedure,
-    low: Reals,
-    high: Reals,
-    fraction: Callable[[int], Fraction | None],
-    alpha: Fraction,
+    procedure: Procedure, low: Reals, high: Reals, fraction: Callable[[int], Fraction | None], alpha: Fraction
 ) -> tuple[Flags, Flags]:
     """Whether each hypothesis is rejected at alpha for certain, and whether it is possibly.
 

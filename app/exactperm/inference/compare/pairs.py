@@ -396,11 +396,7 @@ class IntegerPairs:
         return tuple(sorted({self._method(*one, alternative) for one in some}))
 
     def _method(
-        self,
-        pair: tuple[int, int],
-        effects: Integers,
-        known: Probability | None,
-        alternative: Alternative,
+        self, pair: tuple[int, int], effects: Integers, known: Probability | None, alternative: Alternative
     ) -> str:
         if known is not None:
             return "fft"

@@ -137,12 +137,7 @@ def _axis(canvas: Canvas, scene: BoardScene, axis: Axis, y: float) -> None:
 
 
 def _leader(
-    canvas: Canvas,
-    scene: BoardScene,
-    axis: Axis,
-    label: _Label,
-    side: int,
-    ends: tuple[float, float],
+    canvas: Canvas, scene: BoardScene, axis: Axis, label: _Label, side: int, ends: tuple[float, float]
 ) -> None:
     """From the axis straight down, and to the label at the side."""
     top, y = ends

@@ -14,13 +14,7 @@ import numpy as np
 
 from ...answers.test import Exchange, ReadingRecord, WarningRecord
 from ...errors import InvalidTest, PointerMap, located
-from ...inputs.alignment import (
-    GOLD,
-    Aligned,
-    OnMissingOnBoard,
-    PairedColumns,
-    system_pointer,
-)
+from ...inputs.alignment import GOLD, Aligned, OnMissingOnBoard, PairedColumns, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of

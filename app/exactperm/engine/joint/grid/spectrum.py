@@ -135,11 +135,7 @@ def _shift(form: JointForm, axis: int, length: int, count: int, low: int) -> Com
 
 
 def _evaluate_retained(
-    form: JointForm,
-    law: Tilted,
-    lengths: tuple[int, ...],
-    half: tuple[int, ...],
-    flat: NDArray[np.intp],
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], flat: NDArray[np.intp]
 ) -> tuple[Complex, float]:
     """Return conj(phi_c) at these frequencies of the half grid, and the error's relative l2 norm."""
     phi = np.empty(len(flat), dtype=np.complex128)
