@@ -101,10 +101,7 @@ class CommonOptions(TypedDict, total=False):
 
 
 class Options(CommonOptions, total=False):
-    """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
-
-    IN_A_BODY_ONLY = ("ids", "clusters", "slices", "labels", "covariates", "correction", "weights", "groups", "event")
-    """
+    """The options of every test; their meaning and defaults are in the OpenAPI document of the server."""
 
     test: Literal["permutation", "bootstrap"]
     significance: Literal["p", "mid_p"]

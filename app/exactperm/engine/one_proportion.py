@@ -68,9 +68,10 @@ def convex_bound(n: int, total: Fraction, chance: Fraction) -> Probability:
     """
     if total <= n * chance:
         return CERTAIN
-    best = _best_floor(n, float(total), float(chance))
-    floors = {h for h in range(best - 1, best + 2) if 0 <= h < total}
-    return min((_bound(n, total, chance, h) for h in floors), key=lambda bound: bound.log_p)
+    floors, logs = _log_bounds(n, float(total), float(chance))
+    best = int(floors[int(np.argmin(logs))])  # up to rounding
+    near = {h for h in range(best - 1, best + 2) if 0 <= h < total}
+    return min((_bound(n, total, chance, h) for h in near), key=lambda bound: bound.log_p)
 
 
 def binomial_interval(k: int, n: int, tail: Fraction) -> tuple[float, float]:
@@ -150,12 +151,6 @@ def _probability(value: Callable[[], flint.arb]) -> Probability:
                 return Probability(min(log_p, 0.0), 1.01 * _RADIUS + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))
         bits *= 2
     return Probability(-math.inf, math.inf)
-
-
-def _best_floor(n: int, total: float, chance: float) -> int:
-    """Return the h of the least bound, up to rounding."""
-    floors, logs = _log_bounds(n, total, chance)
-    return int(floors[int(np.argmin(logs))])
 
 
 def _log_bounds(n: int, total: float, chance: float) -> tuple[Integers, Reals]:

@@ -396,12 +396,9 @@ def cluster_of(
     """The cluster in the first of these dotted places of a record; None if `name` is None."""
     if name is None:
         return None
-    for place in places:
-        holder: Any = record
-        for part in filter(None, place.split(".")):
-            holder = holder.get(part) if isinstance(holder, dict) else None
-        if isinstance(holder, dict) and isinstance(holder.get(name), str | int):
-            return key_of(holder[name], source, path, name)
+    for value in _members(name, record, places):
+        if isinstance(value, str | int):
+            return key_of(value, source, path, name)
     where = ", ".join(place or "the record" for place in places)
     detail = f"there is no text or integer {quoted(name)} in {where}, which clusters need."
     raise source.refused(path, "no_cluster", detail, *places[0].split("."), name)
@@ -409,13 +406,17 @@ def cluster_of(
 
 def slices_in(name: str | None, record: dict[str, Any], *places: str) -> dict[str, Any]:
     """What the first of these dotted places of a record says of its slices, by `SLICES`; empty where no name is given."""
-    for place in places if name is not None else ():
+    return {} if name is None else {SLICES: next(_members(name, record, places), None)}
+
+
+def _members(name: str, record: dict[str, Any], places: Sequence[str]) -> Iterator[Any]:
+    """The members of this name in these dotted places of a record."""
+    for place in places:
         holder: Any = record
         for part in filter(None, place.split(".")):
             holder = holder.get(part) if isinstance(holder, dict) else None
         if isinstance(holder, dict) and name in holder:
-            return {SLICES: holder[name]}
-    return {} if name is None else {SLICES: None}
+            yield holder[name]
 
 
 def key_of(value: Any, source: Source, path: str, name: str) -> str:

@@ -23,9 +23,9 @@ from ..client.requests import (
     GateTerms,
     Metric,
     Options,
-    Policy,
     PowerRequest,
     Solve,
+    Terms,
     TestRequest,
 )
 from ..client.responses import checked, reader_of
@@ -40,16 +40,9 @@ TERMS = frozenset(GateTerms.__optional_keys__)
 Result = TypeVar("Result")
 
 
-class GateOptions(Options, total=False):
+class GateOptions(Options, Terms, total=False):
     """The terms of a gate, and the options of its test; see `GateTerms`."""
 
-    policy: Policy
-    margin: float
-    higher_is_better: bool
-    threshold: float
-    range: Sequence[float]
-    fail_if_any_slice: bool
-    against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]
     metrics: Sequence[str | Mapping[str, Any]]
 

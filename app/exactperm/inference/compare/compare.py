@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from ..target import MEANS, scaled
 from ..warnings import planned_dust
 from .adjustment import FEW, Adjusted, adjust_boards
 from .board import board_record, noted
-from .frontier import frontier_record, ordered
+from .frontier import frontier_record
 from .integer_systems import BinarySystems
 from .max_t import PairSums, PlannedMaxT, plan_max_t
 from .overall import overall_comparison, overall_systems, plan_overall
@@ -276,7 +277,7 @@ def _prepared_frontier(
     asked = replace(
         comparison,
         design="pairs",
-        pairs=ordered(systems.names),
+        pairs=tuple(permutations(systems.names, 2)),
         adjust="none",
         listed="none",
         options=one_sided,

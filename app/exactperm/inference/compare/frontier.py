@@ -17,20 +17,15 @@ from ..verdict import holm
 from .pair_tests import PairTests
 
 
-def ordered(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """All pairs in both orders."""
-    return tuple(permutations(names, 2))
-
-
 def frontier_record(
     names: Sequence[str], costs: Sequence[float], quality: PairTests, cost: PairTests, alpha: float
 ) -> FrontierRecord:
-    """The frontier from one-sided tests of the `ordered` pairs; `costs` are the systems' means. Bounds decide on exclusion."""
+    """The frontier from one-sided tests of the pairs in both orders (`permutations`); `costs` are the systems' means. Bounds decide on exclusion."""
     p, high = np.maximum(quality.p, cost.p), np.maximum(quality.p_high, cost.p_high)
     adjusted, adjusted_high = holm(p.tolist()), holm(high.tolist())
     pairs = tuple(
         FrontierPair(u, v, own, float(quality.p[at]), float(cost.p[at]), adjusted[at])
-        for at, ((u, v), own) in enumerate(zip(ordered(names), p.tolist(), strict=True))
+        for at, ((u, v), own) in enumerate(zip(permutations(names, 2), p.tolist(), strict=True))
     )
     systems = []
     for name, mean in zip(names, costs, strict=True):
