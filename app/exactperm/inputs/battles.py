@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.lattice import Integers
 from ..errors import InvalidTest, mapped
-from ..statistics.paired import Pairing, Scores
+from ..statistics.paired import Pairing, Repeated, Scores
 from .alignment import ById
-from .columns import keys, samples
+from .columns import keys as keys_of
 from .quoting import quoted
 
 SHARE = "win rate"
 # What names the question of a battle, the first of these that any battle has.
 IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
-# The share of the first model; and where it is counted: battles that the first won, the second won, and none.
+# The share of the first model, and the place of its number among battles that the first won, the second won, and none.
 WINNERS = {"model_a": 1.0, "model_b": 0.0, "tie": 0.5, "tie (bothbad)": 0.5, "both_bad": 0.5}
 PLACES = {1.0: 0, 0.0: 1, 0.5: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Battles:
-    """Columns of battles; `ids` are numbers unless they are `given`, and `shares` those of the first model."""
+    """Columns of battles; `ids` are numbers unless they are `given`, and `shares` those of the first model, shape (n,)."""
 
     ids: list[str]
     first: list[str]
     second: list[str]
-    shares: list[float]
+    shares: NDArray[np.float64]
     given: bool
 
     @property
@@ -40,48 +41,48 @@ class Battles:
 
     def scores(self, u: str, v: str) -> Scores | None:
         """The shares of two models in their battles, by question; None without such a battle."""
-        own, positions = self._by_model((u, v)), dict[str, list[int]]()
-        for key, first, second, share in zip(self.ids, self.first, self.second, self.shares, strict=True):
-            if {first, second} == {u, v}:
-                positions.setdefault(key, [0, 0, 0])[PLACES[share]] += 1
-        if not positions:
+        both = {(u, v), (v, u)}
+        rows = [row for row, pair in enumerate(zip(self.first, self.second, strict=True)) if pair in both]
+        if not rows:
             return None
-        ids = list(positions)
+        keys = [self.ids[row] for row in rows]
+        (ids, codes, of_u), (_, _, of_v) = (self._by_question(name, rows, keys) for name in (u, v))
+        positions = np.zeros((len(ids), 3), dtype=np.int64)
+        places = np.array([PLACES[share] for share in self.shares[rows].tolist()])
+        np.add.at(positions, (codes, places), 1)
         pairing = Pairing(by_id=True, matched=len(ids), ids=ids) if self.given else Pairing()
-        of_u, of_v = (_column(own[name].values()) for name in (u, v))
-        return Scores(of_u, of_v, pairing, positions=np.array(list(positions.values())))
+        return Scores(of_u, of_v, pairing, positions=positions)
 
     def board(self) -> dict[str, ById]:
         """The shares of all models: two of them have their own battles in common, and no others."""
-        return {
-            name: ById(list(items), _column(items.values()))
-            for name, items in self._by_model(self.models).items()
+        rows: dict[str, list[int]] = {name: [] for name in self.models}
+        items: list[str] = []
+        for row, (key, *pair) in enumerate(zip(self.ids, self.first, self.second, strict=True)):
+            items.append("\x1f".join((key, *sorted(pair))))
+            rows[pair[0]].append(row)
+            rows[pair[1]].append(row)
+        found = {
+            name: self._by_question(name, own, [items[row] for row in own]) for name, own in rows.items()
         }
+        return {name: ById(ids, column) for name, (ids, _, column) in found.items()}
 
-    def _by_model(self, models: Collection[str]) -> dict[str, dict[str, list[float]]]:
-        """The shares of these models, by question, and by opponents where there are more than two."""
-        found: dict[str, dict[str, list[float]]] = {name: {} for name in models}
-        for key, first, second, share in zip(self.ids, self.first, self.second, self.shares, strict=True):
-            if first in found and second in found:
-                low, high = sorted((first, second))
-                item = key if len(models) == 2 else f"{key}\x1f{low}\x1f{high}"
-                found[first].setdefault(item, []).append(share)
-                found[second].setdefault(item, []).append(1 - share)
-        return found
+    def _by_question(self, name: str, rows: list[int], keys: list[str]) -> tuple[list[str], Integers, Any]:
+        """The distinct keys of these battles, the number of each battle's, and the shares of one of the models."""
+        number = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+        codes = np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
+        shares = np.where([self.first[row] == name for row in rows], self.shares[rows], 1 - self.shares[rows])
+        values = shares[np.lexsort((shares, codes))]
+        column = values if len(values) == len(number) else Repeated(values, np.bincount(codes))
+        return list(number), codes, column
 
     def wins(self) -> NDArray[np.float64]:
         """How often each of `models` won against each, a tie as half a win of both, shape (K, K)."""
         place = {name: at for at, name in enumerate(self.models)}
         first, second = ([place[name] for name in side] for side in (self.first, self.second))
-        found, shares = np.zeros((len(place), len(place))), np.array(self.shares)
-        np.add.at(found, (first, second), shares)
-        np.add.at(found, (second, first), 1 - shares)
+        found = np.zeros((len(place), len(place)))
+        np.add.at(found, (first, second), self.shares)
+        np.add.at(found, (second, first), 1 - self.shares)
         return found
-
-
-def _column(shares: Iterable[list[float]]) -> Any:
-    every = list(map(sorted, shares))
-    return samples(every if any(len(own) > 1 for own in every) else [own[0] for own in every])
 
 
 def battles_of(records: Sequence[Any]) -> Battles:
@@ -102,6 +103,7 @@ def battles_of(records: Sequence[Any]) -> Battles:
             detail = f"{said} does not name the winner: give {', '.join(WINNERS)}."
             raise InvalidTest.at(f"/{index}/winner", "unknown_winner", detail)
     ids = [at if key is None else record.get(key) for at, record in enumerate(records)]
-    texts = list(map(str, mapped(lambda pointer: f"{pointer}/{key}", keys, ids)))
+    texts = list(map(str, mapped(lambda pointer: f"{pointer}/{key}", keys_of, ids)))
     first, second = ([record[name] for record in records] for name in ("model_a", "model_b"))
-    return Battles(texts, first, second, [WINNERS[one["winner"]] for one in records], given=key is not None)
+    shares = np.array([WINNERS[record["winner"]] for record in records])
+    return Battles(texts, first, second, shares, given=key is not None)
