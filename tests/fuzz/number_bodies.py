@@ -114,7 +114,14 @@ TESTS["effects"] += [
 ]
 SYSTEMS = {"A": U, "B": V, "C": U[::-1]}
 BOARD: dict[str, Any] = {"kind": "scores", "systems": SYSTEMS, "higher_is_better": True}
+BATTLES = [
+    {"id": 1, "model_a": "A", "model_b": "B", "winner": "model_a"},
+    {"id": 1, "model_a": "B", "model_b": "A", "winner": "tie"},
+    {"id": 2, "model_a": "B", "model_b": "A", "winner": "model_a"},
+    {"id": 3, "model_a": "A", "model_b": "B", "winner": "model_b"},
+]
 BOARDS: list[dict[str, Any]] = [
+    {"kind": "preferences", "battles": BATTLES, "compare": "all_pairs", "confidence_level": 0.9},
     {**BOARD, "confidence_level": 0.9, "range": [0, 1.5]},
     {**BOARD, **ASKED, "confidence_level": 0.9, "ids": IDS, "clusters": CODES, "decimals": 2},
     {**BOARD, **SAMPLED, "weights": [1, 2, 0.5, 1, 1, 3]},
@@ -190,12 +197,6 @@ SEVERAL: list[dict[str, Any]] = [
     {"systems": SYSTEMS, "statistic": "contrast", "weights": {"A": 1, "B": -0.5, "C": -0.5}},
     {"systems": ["A", "B", "C"], "scores": [[1, 0, 2], [0.5, 0, 1], [1, 1, 0]], "statistic": "friedman"},
 ]  # fmt: skip
-BATTLES = [
-    {"id": 1, "model_a": "A", "model_b": "B", "winner": "model_a"},
-    {"id": 1, "model_a": "B", "model_b": "A", "winner": "tie"},
-    {"id": 2, "model_a": "B", "model_b": "A", "winner": "model_a"},
-    {"id": 3, "model_a": "A", "model_b": "B", "winner": "model_b"},
-]
 PREFERENCES: list[dict[str, Any]] = [
     {"battles": BATTLES, **ASKED, "confidence_level": 0.9},
     {"battles": BATTLES, "u": "A", "v": "B", **SAMPLED},
