@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..answers.test import OF_SEVERAL
 from ..presentation.columns import (
     PAIR,
     POINT,
@@ -44,7 +45,7 @@ from ..presentation.words import (
 if TYPE_CHECKING:
     from ..answers.board import BoardRecord, SystemRecord
     from ..answers.plan import BoardPlanRecord, PlannedMethod
-    from ..answers.test import OF_SEVERAL, ConfidenceInterval
+    from ..answers.test import ConfidenceInterval
     from .results import ComparePlan, CompareResult, GateResult, Plan, PowerResult, TestResult
 
 WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture of a test; its axis is at BASE
