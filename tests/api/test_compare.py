@@ -1,6 +1,5 @@
 """Leaderboards through the front door: against enumeration, their plans, reports, refusals and data sets."""
 
-import io
 import json
 import math
 import random
@@ -17,6 +16,7 @@ import pytest
 from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, PlanAnswer
 from exactperm.settings import Settings
 from tests.api.conftest import Service, answer_to, error_of, errors_of, problem, running
+from tests.binary import npy
 from tests.enumeration import by_signs, holm, share, signed_sums
 from tests.settings_with import settings_with
 
@@ -107,8 +107,7 @@ def test_the_same_board_in_every_media_type_has_the_same_systems_and_pairs(servi
         for item, row in enumerate(rows)
         for name, score in zip(names, row, strict=True)
     )
-    array = io.BytesIO()
-    np.save(array, np.array(rows, dtype=float))
+    array = npy(np.array(rows, dtype=float))
     ids = {"ids": [f"q{item}" for item in range(len(rows))]}
     bodies = [
         service.post(PATH, json=request(columns)),
@@ -116,7 +115,7 @@ def test_the_same_board_in_every_media_type_has_the_same_systems_and_pairs(servi
         service.body(PATH, table.encode(), "text/csv"),
         service.body(PATH, table.replace(",", "\t").encode(), "text/tab-separated-values"),
         service.body(PATH, lines.encode(), "application/x-ndjson"),
-        service.body(f"{PATH}?systems={','.join(names)}", array.getvalue(), "application/x-npy"),
+        service.body(f"{PATH}?systems={','.join(names)}", array, "application/x-npy"),
     ]
     for answered in bodies:
         assert answered.status_code == 200, answered.text[:500]

@@ -1,6 +1,5 @@
 """Counts through HTTP: against brute force over all swaps, in every form they can be handed over in."""
 
-import io
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.api.conftest import answer_to, codes_of, error_of, problem
+from tests.binary import npy
 from tests.enumeration import by_swaps
 
 PATH = "/v1/tests/counts"
@@ -91,9 +91,7 @@ def table(delimiter: str) -> bytes:
 
 
 def array(kind: str = "<i8") -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, np.array([*U.values(), *V.values()], dtype=kind).T)
-    return stream.getvalue()
+    return npy(np.array([*U.values(), *V.values()], dtype=kind).T)
 
 
 def lines() -> bytes:
@@ -266,22 +264,16 @@ def test_a_bad_line_of_counts_is_named_with_its_field(
     assert error_of(service.body(PATH, body, media))[0] == pointer
 
 
-def saved(values: Any, **options: Any) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, values, **options)
-    return stream.getvalue()
-
-
 @pytest.mark.parametrize(
     ("body", "status", "pointer"),
     [
-        (saved(np.array([[1, 2, 3, 4], [5, 6, 7, -8]])), 422, "/1/3"),
-        (saved(np.array([[1.0, 2, 3, 4], [5, float("nan"), 7, 8]])), 422, "/1/1"),
-        (saved(np.array([[1, None, 3, 4]], dtype=object), allow_pickle=True), 422, ""),
-        (saved(np.array([[1, 2]])), 422, ""),
-        (saved(np.array([[1, 2, 3]])), 422, ""),
-        (saved(np.zeros((0, 4))), 422, ""),
-        (saved(np.array([[1, 2, 3, 4]]))[:-1], 400, None),
+        (npy(np.array([[1, 2, 3, 4], [5, 6, 7, -8]])), 422, "/1/3"),
+        (npy(np.array([[1.0, 2, 3, 4], [5, float("nan"), 7, 8]])), 422, "/1/1"),
+        (npy(np.array([[1, None, 3, 4]], dtype=object), allow_pickle=True), 422, ""),
+        (npy(np.array([[1, 2]])), 422, ""),
+        (npy(np.array([[1, 2, 3]])), 422, ""),
+        (npy(np.zeros((0, 4))), 422, ""),
+        (npy(np.array([[1, 2, 3, 4]]))[:-1], 400, None),
         (b"\x93NUMPY\x01\x00", 400, None),
         (b"", 400, None),
         (

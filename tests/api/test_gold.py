@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import numpy as np
-import openpyxl
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
 from tests.api.conftest import answer_to, error_of, problem
+from tests.binary import workbook
 
 FILES, PREDICTIONS, COMPARE = "/v1/tests/files", "/v1/tests/predictions", "/v1/compare"
 CSV = {"content-type": "text/csv"}
@@ -347,24 +347,18 @@ def test_labels_that_never_match_are_a_warning_of_a_test_and_no_pass_of_a_gate(s
     }
 
 
-def workbook(columns: dict[str, list[Any]]) -> bytes:
-    book = openpyxl.Workbook()
-    book.active.append(list(columns))
-    for row in zip(*columns.values(), strict=True):
-        book.active.append(list(row))
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
+def sheet_of(columns: dict[str, list[Any]]) -> bytes:
+    return workbook(Sheet=[list(columns), *zip(*columns.values(), strict=True)])
 
 
 def test_boards_of_workbooks_are_those_of_the_same_tables(service: Any) -> None:
     data = labelled("xyz")
     wanted = board_of(service.post(COMPARE, files=[("file", ("all.csv", written(data)))]))
-    answer = service.post(COMPARE, files=[("file", ("all.xlsx", workbook(data)))], data={"sheet": "Sheet"})
+    answer = service.post(COMPARE, files=[("file", ("all.xlsx", sheet_of(data)))], data={"sheet": "Sheet"})
     assert board_of(answer) == wanted
     assert 'the sheet "Sheet" was read' in answer.json()["reading"]["notes"][0]
     each = [
-        ("system", (f"{name}.xlsx", workbook({"id": data["id"], "gold": data["gold"], "pred": data[name]})))
+        ("system", (f"{name}.xlsx", sheet_of({"id": data["id"], "gold": data["gold"], "pred": data[name]})))
         for name in "uvw"
     ]
     answer = service.post(COMPARE, files=each)

@@ -1,6 +1,5 @@
 """A fixed corpus of bodies meant to break a JSON service, and arrays that are almost right: never a 5xx."""
 
-import io
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from exactperm.service.messages import CONSUMED
 from tests.api.conftest import problem
+from tests.binary import npy
 
 PATHS: dict[str, str] = {
     kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
@@ -199,9 +199,6 @@ def test_no_array_makes_the_service_fail(service: Any, header: str, content: byt
 def test_no_numbers_in_an_array_make_the_service_fail(
     service: Any, n: int, m: int, kind: str, content: bytes
 ) -> None:
-    stream = io.BytesIO()
-    np.save(
-        stream, np.frombuffer(content, dtype=kind, count=n * m).reshape(n, m) if n else np.zeros((0, m), kind)
-    )
+    array = np.frombuffer(content, dtype=kind, count=n * m).reshape(n, m) if n else np.zeros((0, m), kind)
     for path in ("scores", "counts"):
-        assert service.body(f"/v1/tests/{path}", stream.getvalue(), "application/x-npy").status_code < 500
+        assert service.body(f"/v1/tests/{path}", npy(array), "application/x-npy").status_code < 500

@@ -21,6 +21,7 @@ from exactperm.client.requests import TestRequest
 from exactperm.client.responses import decode
 from exactperm.client.results import GateResult, TestResult
 from tests.api.conftest import answer_to, error_of
+from tests.binary import npy
 from tests.enumeration import by_signs
 
 PATH = "/v1/tests/scores"
@@ -259,12 +260,11 @@ def test_null_is_refused_without_on_missing(service: Any) -> None:
 
 
 def test_nan_in_an_array_is_missing_with_on_missing(service: Any) -> None:
-    content = io.BytesIO()
-    np.save(content, np.array([LISTED_U, LISTED_V], dtype=float).T)
+    content = npy(np.array([LISTED_U, LISTED_V], dtype=float).T)
     headers = {"Content-Type": "application/x-npy"}
-    answer = service.post("/v1/tests/scores?on_missing=drop", content=content.getvalue(), headers=headers)
+    answer = service.post("/v1/tests/scores?on_missing=drop", content=content, headers=headers)
     same(answer, service.post("/v1/tests/scores", json={"u": some(LISTED_U), "v": some(LISTED_V)}))
-    refused = service.post("/v1/tests/scores", content=content.getvalue(), headers=headers).json()
+    refused = service.post("/v1/tests/scores", content=content, headers=headers).json()
     assert refused["errors"][0] | {"detail": ""} == {"pointer": "/1/0", "code": "not_finite", "detail": ""}
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 import numpy as np
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +20,7 @@ import exactperm
 from exactperm.cli.commands import cli
 from exactperm.client.errors import InvalidData, InvalidTest
 from tests.api.conftest import Service, answer_to, error_of, errors_of, problem
+from tests.binary import npy, workbook
 from tests.enumeration import by_resamples, by_signs, share, signed_sums
 
 DUSTY = {"u": [0.30000000000000004, 0.4, 0.1], "v": [0.2, 0.3, 0.2]}
@@ -107,11 +107,9 @@ def test_decimals_round_scores_wherever_options_stand(service: Any, where: str) 
         answers = [service.post("/v1/tests/scores", {**DUSTY, **more}) for more in ({}, {"decimals": 12})]
     else:
         columns = np.array([DUSTY["u"], DUSTY["v"]]).T
-        stream = io.BytesIO()
-        np.save(stream, columns)
         table = "u,v\n" + "\n".join(f"{u!r},{v!r}" for u, v in columns.tolist())
         content, media = (
-            (table.encode(), "text/csv") if where == "csv" else (stream.getvalue(), "application/x-npy")
+            (table.encode(), "text/csv") if where == "csv" else (npy(columns), "application/x-npy")
         )
         answers = [service.body(f"/v1/tests/scores{query}", content, media) for query in ("", "?decimals=12")]
     plain, rounded = (answer.json() for answer in answers)
@@ -134,9 +132,8 @@ def test_decimals_are_of_scores_alone(service: Any) -> None:
 def test_an_array_of_single_precision_is_read_as_it_prints(service: Any) -> None:
     answers = []
     for kind in (np.float32, np.float64):
-        stream = io.BytesIO()
-        np.save(stream, np.array([[0.3, 0.2], [0.4, 0.3], [0.1, 0.2]], dtype=kind))
-        answers.append(service.body("/v1/tests/scores", stream.getvalue(), "application/x-npy").json())
+        array = npy(np.array([[0.3, 0.2], [0.4, 0.3], [0.1, 0.2]], dtype=kind))
+        answers.append(service.body("/v1/tests/scores", array, "application/x-npy").json())
     assert answers[0]["id"] == answers[1]["id"]
     assert answers[0]["p_value"] == 1.0
 
@@ -330,11 +327,7 @@ def test_evaluation_files_are_refused(service: Any, name: str, text: str, number
 @pytest.mark.parametrize("cell", ["<v>@</v>", "<f>1/A9</f><v>@</v>", '<f t="shared" si="0"/><v>@</v>'])
 def test_cells_of_workbooks_are_refused(service: Service, cell: str, number: str) -> None:
     """openpyxl gives 0 for them."""
-    empty, book = io.BytesIO(), openpyxl.Workbook()
-    assert book.active is not None
-    for row in [("id", "u", "v"), ("a", 7, 1), ("b", 0, 1), ("c", 1, 0)]:
-        book.active.append(row)
-    book.save(empty)
+    empty = io.BytesIO(workbook(x=[("id", "u", "v"), ("a", 7, 1), ("b", 0, 1), ("c", 1, 0)]))
 
     def status(value: str) -> httpx.Response:
         stream = io.BytesIO()
@@ -370,9 +363,8 @@ def test_the_command_line_refuses_such_a_number() -> None:
 
 
 def test_arrays_of_long_doubles_are_refused(service: Any) -> None:
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([[1.0, 0.0]], dtype=np.longdouble))
-    assert service.body("/v1/tests/scores", buffer.getvalue(), "application/x-npy").status_code == 422
+    array = npy(np.array([[1.0, 0.0]], dtype=np.longdouble))
+    assert service.body("/v1/tests/scores", array, "application/x-npy").status_code == 422
 
 
 @pytest.mark.parametrize(

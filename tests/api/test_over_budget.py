@@ -1,7 +1,6 @@
 """Test the budget and the deadline of every kind of test: larger plans are refused at once, with methods that fit."""
 
 import asyncio
-import io
 import json
 import math
 import random
@@ -10,14 +9,13 @@ from typing import Any
 
 import httpx
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from exactperm.execution.executor import Executor
 from exactperm.main import create_app
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, problem as refused, running
+from tests.binary import parquet_of
 from tests.settings_with import settings_with
 
 RANDOM = random.Random(10)
@@ -133,17 +131,15 @@ def asked(request: pytest.FixtureRequest) -> Iterator[Service]:
     yield from running(Settings(workers=1, cache_bytes=0, inplace_share=share))
 
 
-def parquet_of(rows: int) -> bytes:
+def zeros_of(rows: int) -> bytes:
     """A file of zeros: a few thousand bytes with any number of rows."""
-    stream = io.BytesIO()
     zeros = np.zeros(rows, dtype=np.int8)
-    parquet.write_table(pa.table({"a": zeros, "b": zeros}), stream, compression="zstd")
-    return stream.getvalue()
+    return parquet_of({"a": zeros, "b": zeros}, compression="zstd")
 
 
 def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(asked: Service) -> None:
     """Two million rows take some 16 s to read; they were read before anyone looked at the deadline."""
-    content = parquet_of(2_000_000)
+    content = zeros_of(2_000_000)
     assert len(content) < 30_000
     parts = {"file": ("t.parquet", content)}
     for path, query, fields, pointer in [
@@ -155,10 +151,10 @@ def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(asked: Serv
         detail = refusal(asked.request("POST", f"{path}{query}", files=parts, data=fields), pointer)
         assert "predicted to take 16 s, and its deadline is 2 s" in detail
     for path in ("/v1/tests/files", GATE):
-        more = {"file": ("t.parquet", parquet_of(9_500_000))}
+        more = {"file": ("t.parquet", zeros_of(9_500_000))}
         detail = problem(asked.request("POST", path, files=more), 413)["detail"]
         assert "9,500,000 rows takes more memory than a worker may use" in detail
-    most = parquet_of(10_000_001)
+    most = zeros_of(10_000_001)
     for path in ("/v1/tests/files", GATE, "/v1/compare"):
         said = problem(asked.request("POST", path, files={"file": ("t.parquet", most)}), 413)
         assert "at most 10,000,000 are allowed" in said["detail"]

@@ -1,16 +1,12 @@
 """The inputs of mutations: the real files of tests/data and the examples, as complete requests."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import openpyxl
-import pyarrow as pa
-from pyarrow import parquet
-
 from exactperm.inputs import encodings
+from tests.binary import parquet_of, workbook
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -55,20 +51,7 @@ def _pair(format_: str, folder: Path, u: str, v: str, **options: str) -> Excerpt
     return _excerpt(format_, folder, {"u": u, "v": v}, **options)
 
 
-def _workbook() -> bytes:
-    book = openpyxl.Workbook()
-    for row in (["id", "u", "v"], ["a", 0.5, True], ["b", 1, False], ["c", 0.25, True]):
-        book.active.append(row)
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
-
-
-def _parquet() -> bytes:
-    stream = io.BytesIO()
-    table = pa.table({"id": ["a", "b", "c"], "u": [0.5, 1.0, 0.25], "v": [True, False, True]})
-    parquet.write_table(table, stream)
-    return stream.getvalue()
+TABLE: dict[str, list[object]] = {"id": ["a", "b", "c"], "u": [0.5, 1.0, 0.25], "v": [True, False, True]}
 
 
 @cache
@@ -114,8 +97,8 @@ def excerpts() -> tuple[Excerpt, ...]:
         _excerpt("ranking", files, ranked, groups="group", on_missing="drop"),
         *(Excerpt("csv", {"file": content}) for content in TABLES_OF_TOOLS),
         Excerpt("csv", {"u": b",score\n0,1\n2,0\n3,1\n", "v": b",score\n0,1\n2,1\n3,0\n"}),
-        Excerpt("csv", {"file": _workbook()}),
-        Excerpt("csv", {"file": _parquet()}),
+        Excerpt("csv", {"file": workbook(Sheet=[list(TABLE), *zip(*TABLE.values(), strict=True)])}),
+        Excerpt("csv", {"file": parquet_of(TABLE)}),
         Excerpt("labels", {"gold": LABELS, "u": LABELS.replace(b"x", b"y"), "v": LABELS}),
         Excerpt("labels", {"u": PREDICTED, "v": PREDICTED.replace(b'"pred": 1', b'"pred": 0')}),
         Excerpt("labels", {"file": b"id,gold,u,v,cluster\na,x,x,y,1\nb,y,y,y,1\nc,z,x,z,2\n"}),

@@ -1,6 +1,5 @@
 """Leaderboards of every kind, malformed ones among them: answered or refused, and never a fault of the service."""
 
-import io
 import json
 import math
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPa
 from exactperm.answers.test import Alternative, Method
 from exactperm.service.messages import CSV, JSON, NDJSON, NPY, TSV
 from exactperm.statistics.pairwise.data import PAIRWISE
+from tests.binary import npy
 from tests.fuzz.asgi import GENERATED, InProcess, examples
 from tests.fuzz.mutations import STEPS, Steps, mutated
 
@@ -230,12 +230,7 @@ def arrays() -> list[bytes]:
         np.ones(3),
         np.full((3, 3), np.nan),
     ]
-    bodies = []
-    for array in given:
-        file = io.BytesIO()
-        np.save(file, array)
-        bodies.append(file.getvalue())
-    return bodies
+    return [npy(array) for array in given]
 
 
 TABLES = (

@@ -1,6 +1,5 @@
 """Test every reader of files and bodies: any bytes are read, or refused with a message."""
 
-import io
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from exactperm.errors import ExactpermError
 from exactperm.inputs import delimited, encodings, frame, json_text
 from exactperm.inputs.formats import catalogue, numpy_files
 from exactperm.inputs.reader import ReaderOptions, Reading, Source, UploadedFile
+from tests.binary import npy
 from tests.fuzz.asgi import GENERATED, examples, judge_error
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
@@ -38,12 +38,8 @@ CHANGES = st.lists(st.tuples(st.integers(0, 2), STEPS), min_size=1, max_size=2)
 
 def arrays() -> list[bytes]:
     """A few .npy files of both shapes."""
-    bodies = []
-    for kind, columns in (("f8", 2), ("i8", 4), ("u1", 2), ("f4", 4), ("?", 2)):
-        stream = io.BytesIO()
-        np.save(stream, np.arange(5 * columns).reshape(5, columns).astype(kind))
-        bodies.append(stream.getvalue())
-    return bodies
+    shapes = (("f8", 2), ("i8", 4), ("u1", 2), ("f4", 4), ("?", 2))
+    return [npy(np.arange(5 * columns).reshape(5, columns).astype(kind)) for kind, columns in shapes]
 
 
 def refused_or_done(work: Callable[[], Any]) -> None:

@@ -3,15 +3,13 @@
 import io
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import openpyxl
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from exactperm import extras
 from exactperm.errors import BodyTooLarge, InputError, InvalidTest, MalformedBody
@@ -19,6 +17,7 @@ from exactperm.inputs.formats.catalogue import read
 from exactperm.inputs.formats.numpy_files import table_of as read_npy
 from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Predictions
+from tests.binary import npy, parquet_of, workbook
 from tests.refusals import refused
 
 from .reading import columns, read_files, refuses
@@ -28,24 +27,6 @@ from .reading import columns, read_files, refuses
 
 HEADER = ["id", "question", "model_a", "model_b"]
 ROWS = [["a", "Why,\nsay?", 0.1, True], ["b", "When?", 1, False], ["c", "Who?", 0.35, True]]
-
-
-def workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(list(row))
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
-
-
-def parquet_of(columns: dict[str, Any], **options: Any) -> bytes:
-    stream = io.BytesIO()
-    parquet.write_table(pa.table(columns), stream, **options)
-    return stream.getvalue()
 
 
 PARQUET = parquet_of({name: [row[at] for row in ROWS] for at, name in enumerate(HEADER)})
@@ -184,24 +165,18 @@ def test_without_the_extra_the_answer_says_what_installs_it(monkeypatch: pytest.
     )
 
 
-def saved(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=allow_pickle)
-    return stream.getvalue()
-
-
 @pytest.mark.parametrize("dtype", ["<i8", ">i4", "u1", "?", "<f8", ">f4", "f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_two_columns_are_scores_of_any_plain_type_and_order(dtype: str, order: Literal["C", "F"]) -> None:
     array = np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype, order=order)
-    table = read_npy(saved(array))
+    table = read_npy(npy(array))
     assert table["u"].tolist() == [1, 0, 1]
     assert table["v"].tolist() == [0, 1, 1]
     assert table["u"].dtype == (np.float64 if "f" in dtype else np.int64)
 
 
 def test_four_columns_are_counts() -> None:
-    table = read_npy(saved(np.array([[8, 2, 6, 1], [3, 3, 5, 2]])))
+    table = read_npy(npy(np.array([[8, 2, 6, 1], [3, 3, 5, 2]])))
     assert {name: column.tolist() for name, column in table["u"].items()} == {
         "tp": [8, 3],
         "incorrect": [2, 3],
@@ -214,7 +189,7 @@ def test_four_columns_are_counts() -> None:
 
 def test_doubles_stay_what_they_are() -> None:
     array = np.array([[0.1, 0.2], [1 / 3, 1e-300]])
-    table = read_npy(saved(array))
+    table = read_npy(npy(array))
     assert np.array_equal(np.stack([table["u"], table["v"]], axis=1), array)
 
 
@@ -237,18 +212,18 @@ class Trap:
 )
 def test_objects_and_other_types_are_refused_and_never_unpickled(array: np.ndarray) -> None:
     with pytest.raises(InvalidTest, match="never unpickled"):
-        read_npy(saved(array, allow_pickle=array.dtype.hasobject))
+        read_npy(npy(array, allow_pickle=array.dtype.hasobject))
 
 
 @pytest.mark.parametrize("shape", [(3,), (3, 3), (2, 2, 2), (), (0, 2)])
 def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InvalidTest):
-        read_npy(saved(np.zeros(shape)))
+        read_npy(npy(np.zeros(shape)))
 
 
 @pytest.mark.parametrize("rows", [10**15, 10**30, 4, -1])
 def test_a_header_that_claims_more_than_is_there_is_refused_before_allocation(rows: int) -> None:
-    body = saved(np.zeros((3, 2)))
+    body = npy(np.zeros((3, 2)))
     header = body.replace(b"(3, 2)", f"({rows}, 2)".encode())
     shift = len(header) - len(body)
     where = header.index(b"}") + 1
@@ -258,7 +233,7 @@ def test_a_header_that_claims_more_than_is_there_is_refused_before_allocation(ro
 
 
 def test_every_cut_of_a_file_is_refused() -> None:
-    body = saved(np.array([[1, 2], [3, 4]]))
+    body = npy(np.array([[1, 2], [3, 4]]))
     for length in range(len(body)):
         with pytest.raises(MalformedBody):
             read_npy(body[:length])
@@ -285,9 +260,9 @@ def test_invalid_npy_files_are_malformed(body: bytes) -> None:
 
 def test_a_number_that_is_not_finite_is_named() -> None:
     with refused(None, "/1/1"):
-        read_npy(saved(np.array([[1.0, 2.0], [3.0, np.nan]])))
+        read_npy(npy(np.array([[1.0, 2.0], [3.0, np.nan]])))
 
 
 def test_unsigned_integers_beyond_int64_are_refused() -> None:
     with refused(None, "/1/1"):
-        read_npy(saved(np.array([[1, 2], [3, 2**63]], dtype=np.uint64)))
+        read_npy(npy(np.array([[1, 2], [3, 2**63]], dtype=np.uint64)))

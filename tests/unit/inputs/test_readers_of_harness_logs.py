@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 import exactperm
 from exactperm.client.requests import files
 from exactperm.errors import BodyTooLarge
 from exactperm.statistics.paired import Counts, Repeated, Scores
+from tests.binary import npy, parquet_of
 
 from .reading import EXCERPTS, columns, noted, read_files, refusal, refuses, refuses_alone
 
@@ -402,12 +401,6 @@ def test_an_object_by_id_may_have_lists_and_is_refused_where_it_is_a_summary() -
 # NumPy.
 
 
-def saved(array: Any, **options: Any) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array, **options)
-    return stream.getvalue()
-
-
 def archive(**arrays: Any) -> bytes:
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
@@ -417,17 +410,14 @@ def archive(**arrays: Any) -> bytes:
 def test_arrays_are_read_in_every_shape_and_type() -> None:
     for kind in ("f8", "f4", "f2", ">f8", "i8", "u1", "?"):
         array = np.array([1, 0, 1, 0], dtype=kind)
-        assert (
-            columns(read_files("auto", {"u": saved(array), "v": saved(array[:, None])}))
-            == ([1, 0, 1, 0],) * 2
-        )
+        assert columns(read_files("auto", {"u": npy(array), "v": npy(array[:, None])})) == ([1, 0, 1, 0],) * 2
     assert columns(
-        read_files("auto", {"u": saved(np.array([0.1, 0.7], dtype="f4")), "v": saved(np.array([1, 0]))})
+        read_files("auto", {"u": npy(np.array([0.1, 0.7], dtype="f4")), "v": npy(np.array([1, 0]))})
     )[0] == [0.1, 0.7]
     table = np.array([[1, 0.5], [0, 1]])
-    assert columns(read_files("auto", {"file": saved(table)})) == ([1, 0], [0.5, 1])
-    assert columns(read_files("auto", {"file": saved(np.asfortranarray(table))}))[1] == [0.5, 1]
-    counts = read_files("auto", {"file": saved(np.arange(8).reshape(2, 4))})
+    assert columns(read_files("auto", {"file": npy(table)})) == ([1, 0], [0.5, 1])
+    assert columns(read_files("auto", {"file": npy(np.asfortranarray(table))}))[1] == [0.5, 1]
+    counts = read_files("auto", {"file": npy(np.arange(8).reshape(2, 4))})
     assert isinstance(counts.data, Counts)
 
 
@@ -447,8 +437,8 @@ def test_files_are_never_unpickled() -> None:
         def __reduce__(self) -> Any:
             return (pytest.fail, ("it was unpickled",))
 
-    evil = saved(np.array([Evil(), Evil()], dtype=object), allow_pickle=True)
-    good = saved(np.array([1.0, 2.0]))
+    evil = npy(np.array([Evil(), Evil()], dtype=object), allow_pickle=True)
+    good = npy(np.array([1.0, 2.0]))
     refuses("unsupported_dtype", None, "npy", {"u": evil, "v": good})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:
@@ -460,14 +450,14 @@ def test_files_are_never_unpickled() -> None:
 
 
 def test_arrays_that_are_not_scores_are_refused() -> None:
-    good = saved(np.array([1.0, 2.0]))
+    good = npy(np.array([1.0, 2.0]))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("scores.npy", b"\0" * 3_000_000)
     cases: list[tuple[bytes, str]] = [
-        (saved(np.array([1.0, np.inf])), "not_finite"), (saved(np.array([[1.0, 2.0]])), "wrong_shape"), (saved(np.array(1.0)), "wrong_shape"),
-        (saved(np.array([], dtype=float)), "no_items"), (saved(np.array(["a", "b"])), "unsupported_dtype"),
-        (saved(np.array([1j, 2])), "unsupported_dtype"), (saved(np.array([2**63, 1], dtype="u8")), "integer_too_large"),
+        (npy(np.array([1.0, np.inf])), "not_finite"), (npy(np.array([[1.0, 2.0]])), "wrong_shape"), (npy(np.array(1.0)), "wrong_shape"),
+        (npy(np.array([], dtype=float)), "no_items"), (npy(np.array(["a", "b"])), "unsupported_dtype"),
+        (npy(np.array([1j, 2])), "unsupported_dtype"), (npy(np.array([2**63, 1], dtype="u8")), "integer_too_large"),
         (good[:-1], "not_npy"), (good + b"\0", "not_npy"), (b"\x93NUMPY\x09\0", "not_npy"), (archive(a=[1, 2], b=[1, 2]), "missing_field"),
         (archive(scores=[1, 2], ids=np.array(["a"])), "length_mismatch"), (archive(scores=[1, 2], ids=np.array([1.5, 2.5])), "unsupported_dtype"),
         (archive(scores=[1, 2], ids=np.array(["a", "a"])), "duplicate_id"), (archive(scores=[1, 2])[:-30], "not_a_zip"),
@@ -490,10 +480,8 @@ def test_arrays_that_are_not_scores_are_refused() -> None:
 def test_the_parquet_that_it_writes_is_read_as_its_json_lines(kind: str) -> None:
     def as_written(name: str) -> bytes:
         rows = [json.loads(line) for line in (EXCERPTS / "lighteval" / name).read_text().splitlines()]
-        stream = io.BytesIO()
         # As datasets.Dataset.from_list writes it: objects become structs, and a field without values has no type.
-        parquet.write_table(pa.Table.from_pylist(rows), stream)
-        return stream.getvalue()
+        return parquet_of(rows)
 
     names = {"u": f"new.{kind}.jsonl", "v": f"old.{kind}.jsonl"}
     chosen = {"metric": "acc"} if kind == "details" else {}
@@ -511,16 +499,12 @@ def test_records_in_parquet_are_bounded_and_nan_is_null() -> None:
         {"id": "a", "score": 1.0, "more": {"x": 1}},
         {"id": "b", "score": math.nan, "more": {"x": 2}},
     ]
-    stream = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows), stream)
-    with_gap = stream.getvalue()
+    with_gap = parquet_of(rows)
     refuses("missing_value", None, "auto", {"u": with_gap, "v": with_gap})
-    rows = [{"id": f"{n}", "score": 1.0, "more": {"x": "y" * 100_000}} for n in range(3_000)]
-    stream = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows), stream)
-    assert len(stream.getvalue()) < 1_000_000
+    long = parquet_of([{"id": f"{n}", "score": 1.0, "more": {"x": "y" * 100_000}} for n in range(3_000)])
+    assert len(long) < 1_000_000
     with pytest.raises(BodyTooLarge):
-        read_files("auto", {"u": stream.getvalue(), "v": stream.getvalue()})
+        read_files("auto", {"u": long, "v": long})
 
 
 def sample(doc_id: int, **members: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import openpyxl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
@@ -29,20 +28,15 @@ from exactperm.service.parse import parse_test
 from exactperm.service.power import parse_power
 from exactperm.settings import Settings
 from exactperm.statistics.paired import Scores
+from tests.binary import npy, parquet_of, workbook as workbook_of, written
 from tests.refusals import refused
 
 SMALL = ReaderOptions(max_inflated_bytes=10_000, max_items=1_000)
 ZEROS = np.zeros(2_000, dtype=np.int8)
 
 
-def written(write: Callable[[io.BytesIO], Any]) -> bytes:
-    stream = io.BytesIO()
-    write(stream)
-    return stream.getvalue()
-
-
-def parquet_of(**columns: Any) -> bytes:
-    return written(lambda stream: pq.write_table(pa.table(columns), stream, compression="zstd"))
+def compressed(**columns: Any) -> bytes:
+    return parquet_of(columns, compression="zstd")
 
 
 def zip_of(**members: bytes) -> bytes:
@@ -53,25 +47,18 @@ def zip_of(**members: bytes) -> bytes:
     return stream.getvalue()
 
 
-def sheet(rows: int) -> bytes:
-    book: Any = openpyxl.Workbook()
-    for _ in range(rows):
-        book.active.append([1, 0])
-    return written(book.save)
-
-
 HEAD = json.dumps({"eval": {"task": "t", "model": "m"}, "status": "success"}).encode()
 BOMBS = {
-    "parquet of many rows": parquet_of(u=ZEROS, v=ZEROS),
-    "parquet of many columns": parquet_of(**{f"c{n}": ZEROS[:900] for n in range(12)}),
+    "parquet of many rows": compressed(u=ZEROS, v=ZEROS),
+    "parquet of many columns": compressed(**{f"c{n}": ZEROS[:900] for n in range(12)}),
     "npz of zeros": written(lambda stream: np.savez_compressed(stream, u=np.zeros(2_000), v=np.zeros(2_000))),
     "log of Inspect": zip_of(**{"header.json": HEAD, "summaries.json": b"[" + b" " * 20_000 + b"]"}),
     "samples of Inspect": zip_of(**{"header.json": HEAD, "samples__1.json": b"{" + b" " * 20_000 + b"}"}),
-    "workbook": sheet(1_000),
+    "workbook": workbook_of(x=[(1, 0)] * 1_000),
 }
 LONG = {
-    "npy": written(lambda stream: np.save(stream, ZEROS)),
-    "npy of both": written(lambda stream: np.save(stream, np.zeros((2_000, 2), dtype=np.int8))),
+    "npy": npy(ZEROS),
+    "npy of both": npy(np.zeros((2_000, 2), dtype=np.int8)),
     "npz": written(lambda stream: np.savez(stream, u=ZEROS, v=ZEROS)),
     "csv": b"u,v\n" + b"0,1\n" * 2_000,
     "csv without a header": b"0,1\n" * 2_000,
@@ -130,7 +117,7 @@ def test_rows_of_several_systems_are_not_items() -> None:
     lines = "".join(f"{key},{system},{score}\n" for key, system, score in rows).encode()
     options = ReaderOptions(max_items=1_000, system_u="a", system_v="b")
     columns = {name: [row[at] for row in rows] for at, name in enumerate(["id", "system", "score"])}
-    for content in (b"id,system,score\n" + lines, parquet_of(**columns)):
+    for content in (b"id,system,score\n" + lines, compressed(**columns)):
         assert price.seconds(Source("file", "x", content), options) > 0
         reading = catalogue.read({"file": UploadedFile("x", content)}, "auto", options)
         assert isinstance(reading.data, Scores)
@@ -146,7 +133,7 @@ def test_what_repeats_itself_is_measured_before_it_becomes_text(
     column: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dictionary has each text once, and lists of zeros are a few bytes for any total of the rows."""
-    content = parquet_of(u=column, v=[1] * 900)
+    content = compressed(u=column, v=[1] * 900)
     assert len(content) < 5_000
     for name in ("written", "to_json"):
         monkeypatch.setattr(workbook, name, lambda *_, **__: pytest.fail("texts were written"))
@@ -190,7 +177,7 @@ ORDERED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", ORDERED)
 def test_what_is_refused_for_its_memory_takes_as_much(name: str) -> None:
     """Half of what reading it takes is refused by the footer, so that nothing that fits is."""
-    content = parquet_of(**ORDERED[name])
+    content = compressed(**ORDERED[name])
     source = Source("file", "x", content)
     gc.collect()
     tracemalloc.start()
@@ -210,7 +197,7 @@ def test_nine_million_rows_are_read_or_refused_at_once(
 ) -> None:
     """Two columns of whole numbers fit into a worker; with texts beside them the footer says that they do not."""
     zeros = pa.array(np.zeros(9_000_000, dtype=np.int8))
-    content = parquet_of(**dict.fromkeys((*id_column, "u", "v"), zeros))
+    content = compressed(**dict.fromkeys((*id_column, "u", "v"), zeros))
     source = Source("file", "x", content)
     most = limits_of(Settings()).worker_memory_bytes
     if status == 200:
@@ -237,7 +224,7 @@ INTEGER_TABLES: list[dict[str, Any]] = [
 def test_integers_are_the_text_that_python_writes(
     columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Source("file", "x", parquet_of(**columns))
+    source = Source("file", "x", compressed(**columns))
     quick = workbook.csv_of_parquet(source, ReaderOptions())
     monkeypatch.setattr(workbook, "_kind", lambda _: "values")
     assert quick == workbook.csv_of_parquet(source, ReaderOptions())
@@ -245,7 +232,7 @@ def test_integers_are_the_text_that_python_writes(
 
 def test_columns_are_counted_before_the_footer_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more than are likely; a few more than allowed are counted by the library."""
-    many, few = (parquet_of(**{f"c{n}": ZEROS[:2] for n in range(count)}) for count in (9_000, 4_097))
+    many, few = (compressed(**{f"c{n}": ZEROS[:2] for n in range(count)}) for count in (9_000, 4_097))
     for content in (few, many):
         if content is many:
             monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: pytest.fail("the footer was read"))
@@ -271,7 +258,7 @@ LONG_TEXT = "x" * 100_000
 def test_no_text_is_repeated_in_memory(column: pa.Array) -> None:
     """Bytes, and texts in lists and records: 4,000 of 100,000 characters in a file of some kilobytes."""
     u = pa.concat_arrays([column] * 4_000)
-    content = parquet_of(u=u, v=np.zeros(4_000, dtype=np.int8))
+    content = compressed(u=u, v=np.zeros(4_000, dtype=np.int8))
     del u
     assert len(content) < 20_000
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
@@ -289,7 +276,7 @@ def test_lists_of_zeros_are_read_a_few_at_a_time() -> None:
     """40,000,000 values in a file of some kilobytes."""
     values = pa.array(np.zeros(40_000_000, dtype=np.int8))
     lists = pa.ListArray.from_arrays(pa.array(np.arange(1_001, dtype=np.int32) * 40_000), values)
-    content = parquet_of(u=lists, v=np.zeros(1_000, dtype=np.int8))
+    content = compressed(u=lists, v=np.zeros(1_000, dtype=np.int8))
     del values, lists
     few = ReaderOptions(max_inflated_bytes=20_000_000)
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
@@ -313,11 +300,7 @@ def test_texts_without_a_dictionary_are_read(encoding: str) -> None:
         "v": [0] * rows,
     }
     encodings = {"id": encoding, "u": "DELTA_BINARY_PACKED", "v": "PLAIN"}
-    content = written(
-        lambda stream: pq.write_table(
-            pa.table(columns), stream, use_dictionary=False, column_encoding=encodings
-        )
-    )
+    content = parquet_of(columns, use_dictionary=False, column_encoding=encodings)
     reading = catalogue.read({"file": UploadedFile("x", content)}, "auto", ReaderOptions())
     assert isinstance(reading.data, Scores)
     assert np.asarray(reading.data.u).tolist() == columns["u"]
@@ -326,15 +309,8 @@ def test_texts_without_a_dictionary_are_read(encoding: str) -> None:
 def test_a_page_that_does_not_have_its_checksum_is_damaged() -> None:
     """In a file with checksums no flipped bit of a page gives other numbers."""
     u = np.arange(500) * 7919 % 1009
-    content = written(
-        lambda stream: pq.write_table(
-            pa.table({"u": u, "v": u * 0}),
-            stream,
-            compression="none",
-            use_dictionary=False,
-            write_page_checksum=True,
-        )
-    )
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    content = parquet_of({"u": u, "v": u * 0}, **options)
     at = content.index(u[100:110].astype("<i8").tobytes())
     damaged = bytearray(content)
     damaged[at] ^= 1
@@ -379,12 +355,12 @@ def test_prices_grow_with_what_is_declared(rows: int) -> None:
     """Not below a fifth of what it took where the rates were measured, nor above twice that."""
     zeros = np.zeros(rows, dtype=np.int8)
     took = {  # microseconds a row
-        6.9: parquet_of(a=zeros, b=zeros),
-        0.2: parquet_of(u=zeros, v=zeros),
+        6.9: compressed(a=zeros, b=zeros),
+        0.2: compressed(u=zeros, v=zeros),
         7.5: b"0,1\n" * rows,
         5.8: b"0.123456,0.654321\n" * rows,
         6.4: b'{"u":1,"v":0}\n' * rows,
-        1.4: written(lambda stream: np.save(stream, zeros)),
+        1.4: npy(zeros),
     }
     for microseconds, content in took.items():
         seconds = price.seconds(Source("file", "x", content), ReaderOptions())
@@ -425,7 +401,7 @@ def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_reader")
 @pytest.mark.parametrize("kind", PARSERS)
 def test_a_form_says_its_deadline_and_its_price_before_it_is_read(kind: Kind) -> None:
-    content = gzip.compress(parquet_of(u=np.zeros(300_000, dtype=np.int8)))
+    content = gzip.compress(compressed(u=np.zeros(300_000, dtype=np.int8)))
     roles = ("system", "system") if kind == "compare" else ("u", "v")
     parts = [
         b'--x\r\ncontent-disposition: form-data; name="%s"; filename="%d"\r\n\r\n%s\r\n'

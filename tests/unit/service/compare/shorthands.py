@@ -1,6 +1,5 @@
 """Bodies of comparisons in every media type, and their parsed requests."""
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,12 +38,6 @@ def of_form(parts: Sequence[Part], **fields: str) -> ParsedCompare:
     )
     boundary = request.headers["content-type"].partition("boundary=")[2]
     return parse_compare(job("multipart/form-data", boundary), request.read())
-
-
-def npy(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
 
 
 def only(comparison: ParsedCompare) -> Systems:

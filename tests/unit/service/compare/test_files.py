@@ -13,8 +13,9 @@ from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.tasks import stem
 from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Counts, Scores
+from tests.binary import npy
 
-from .shorthands import CSV, NDJSON, NPY, TSV, Part, by_id, flaws, npy, of_body, of_form, only
+from .shorthands import CSV, NDJSON, NPY, TSV, Part, by_id, flaws, of_body, of_form, only
 
 DATA = Path(__file__).resolve().parents[3] / "data"
 PACK = Path(__file__).resolve().parents[5] / "shared" / "data"

@@ -9,9 +9,10 @@ from pydantic_core import from_json
 
 from exactperm.errors import BodyTooLarge, InputError, InvalidTest, MalformedBody
 from exactperm.statistics.paired import Repeated
+from tests.binary import npy
 from tests.settings_with import settings_with
 
-from .shorthands import CSV, NDJSON, NPY, TSV, by_id, flaws, npy, of_body, only, parsed
+from .shorthands import CSV, NDJSON, NPY, TSV, by_id, flaws, of_body, only, parsed
 
 # A JSON request becomes a comparison: items by id, choices, directions, warnings, pointers back.
 
