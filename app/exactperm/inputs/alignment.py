@@ -263,17 +263,17 @@ def _by_key(columns: Mapping[str, ById]) -> Items:
     others = {name for name, column in columns.items() if column.ids != first.ids}
     if not others and not absent:
         return Items(first.ids, dict.fromkeys(columns), largest, keyed=True)
-    own = chain.from_iterable(
+    keys = chain.from_iterable(
         (*column.ids, *column.absent) if absent else column.ids
         for name, column in columns.items()
         if absent or column is first or name in others
     )
-    index = {key: position for position, key in enumerate(dict.fromkeys(own))}
+    index = {key: position for position, key in enumerate(dict.fromkeys(keys))}
     positions: dict[str, Positions | None] = {}
     for name, column in columns.items():
         same = name not in others and len(index) == len(first.ids)
-        found = map(index.__getitem__, column.ids)
-        positions[name] = None if same else np.fromiter(found, dtype=np.int64, count=len(column.ids))
+        places = map(index.__getitem__, column.ids)
+        positions[name] = None if same else np.fromiter(places, dtype=np.int64, count=len(column.ids))
     return Items(list(index), positions, largest, keyed=True)
 
 
@@ -300,8 +300,8 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
     codes, n_clusters = items.codes(clusters, "clusters")
     order, present = _taken(columns, kept)
     ids = None if isinstance(columns.ids, range) else items.named()
-    own = columns.order if items.kept is None else None
-    pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids, order=own)
+    kept_order = columns.order if items.kept is None else None
+    pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids, order=kept_order)
     if columns.keyed or lacking:  # count the values of each system of a test that were left out
         alone = [columns.size(name) - matched if name in columns.positions else 0 for name in ("/u", "/v")]
         pairing = replace(pairing, matched=matched, only_u=alone[0], only_v=alone[1], largest=columns.largest)
@@ -323,16 +323,16 @@ def _taken(
         if positions is None:
             order[name] = None if matched == len(kept) else np.flatnonzero(kept)
             continue
-        own = np.argsort(positions, kind="stable")
-        own = own[kept[positions[own]]]
-        if not len(own):
+        rows = np.argsort(positions, kind="stable")
+        rows = rows[kept[positions[rows]]]
+        if not len(rows):
             detail = (
                 "This system has no value, or none of an item that gold has: check the ids, or leave it out."
             )
             raise InvalidTest.at(name, "no_common_ids", detail)
-        order[name] = own
-        if len(own) < matched:
-            present[name] = number[positions[own]]
+        order[name] = rows
+        if len(rows) < matched:
+            present[name] = number[positions[rows]]
     return order, present
 
 
@@ -366,7 +366,7 @@ def _refuse_missing(columns: Items) -> None:
         if at:
             ids = some([columns.ids[index] for index in at])
             lacks = f"{_called(name)} lacks {len(at):,} of {len(columns.ids):,} items: {ids}."
-            without = [_called(other) for other, own in has.items() if (mask & ~own).any()]
+            without = [_called(other) for other, present in has.items() if (mask & ~present).any()]
             detail = lacks if of_board else f"Without a counterpart in {' and '.join(without)}: {ids}."
             choices = MENDED if of_board else DROP
             flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else choices))
@@ -485,8 +485,8 @@ class PairedColumns:
             )  # fmt: skip
 
         def values_at(pointer: str, order: Any) -> Any:
-            given = columns[pointer]
-            values: Any = given.values if isinstance(given, ById | Gapped) else given
+            column = columns[pointer]
+            values: Any = column.values if isinstance(column, ById | Gapped) else column
             values = values if order is None else taken(values, order)
             if isinstance(values, NamedCounts):
                 return values.columns
@@ -495,7 +495,7 @@ class PairedColumns:
         values = {pointer: values_at(pointer, aligned.order.get(pointer)) for pointer in columns}
         if aligned.lacking is not None:
             only = {"/u": aligned.lacking.u, "/v": aligned.lacking.v}
-            u, v = (values_at(name, own) if len(own) else own for name, own in only.items())
+            u, v = (values_at(name, items) if len(items) else items for name, items in only.items())
             aligned = replace(aligned, lacking=replace(aligned.lacking, u=u, v=v))
         return values, aligned, self._pointer_map(columns, aligned)
 
@@ -520,19 +520,19 @@ class PairedColumns:
             if item is None:
                 return self.whole(pointer)
             column, index, rest = f"/{item[0]}", *item[1:]
-            given, order = columns.get(column), aligned.order.get(column)
+            raw, order = columns.get(column), aligned.order.get(column)
             if order is not None:
                 if index >= len(order):
                     return self.whole(column)
                 index = int(order[index])
-            if given is not None and index >= len(given):
+            if raw is not None and index >= len(raw):
                 return self.whole(column)
-            values = given.values if isinstance(given, ById | Gapped) else given
-            if isinstance(given, Gapped):
-                index = int(given.positions[index])
+            values = raw.values if isinstance(raw, ById | Gapped) else raw
+            if isinstance(raw, Gapped):
+                index = int(raw.positions[index])
             if self.place is not None:
                 return self.place(column, index, rest)
-            key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
+            key = pointer_token(raw.ids[index]) if isinstance(raw, ById) else str(index)
             after = isinstance(values, NamedCounts) and not values.by_item
             return "/".join([column, *rest, key] if after else [column, key, *rest])
 

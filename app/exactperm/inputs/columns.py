@@ -76,8 +76,8 @@ def _decimals(values: list[Any]) -> NDArray[np.float64]:
 
 def _not_numbers(values: list[Any]) -> InvalidTest:
     """Return an error that names the first few values that are not valid numbers."""
-    found = (_flaw_of(value, f"/{index}") for index, value in enumerate(values))
-    flaws = tuple(islice((flaw for flaw in found if flaw is not None), MAX_NAMED))
+    per_value = (_flaw_of(value, f"/{index}") for index, value in enumerate(values))
+    flaws = tuple(islice((flaw for flaw in per_value if flaw is not None), MAX_NAMED))
     return InvalidTest(flaws[0].detail if flaws else "This is not a column of numbers.", flaws=flaws)
 
 

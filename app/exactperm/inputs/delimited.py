@@ -154,9 +154,13 @@ def guessed_delimiter(lines: Sequence[str]) -> str:
         fields = [field.strip() for line in first for field in line.split(";")]
         numbers = all(parsed(field) is not None or COMMA.fullmatch(field) is not None for field in fields)
         return ";" if (numbers if even[0] == even[1] else even[0]) else ","
-    found = next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in first[0]), ",")
+    delimiter_of_head = next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in first[0]), ",")
     # A name of two words above one column of numbers is not a header of two columns.
-    return "," if found == " " and len(first) > 1 and not any(" " in line for line in first[1:]) else found
+    return (
+        ","
+        if delimiter_of_head == " " and len(first) > 1 and not any(" " in line for line in first[1:])
+        else delimiter_of_head
+    )
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:

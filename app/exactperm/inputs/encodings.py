@@ -58,10 +58,10 @@ def _zstd_frame(source: BytesIO) -> Iterator[bytes]:
     options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
     frame = zstd.ZstdDecompressor(options=options)
     while not frame.eof:
-        given = source.read(FED_BYTES) if frame.needs_input else b""
-        if frame.needs_input and not given:
+        piece = source.read(FED_BYTES) if frame.needs_input else b""
+        if frame.needs_input and not piece:
             raise MalformedBody("The zstd data is truncated: it ends in the middle of a frame.")
-        yield frame.decompress(given, PIECE_BYTES)
+        yield frame.decompress(piece, PIECE_BYTES)
     source.seek(-len(frame.unused_data), SEEK_CUR)
 
 

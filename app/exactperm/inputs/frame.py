@@ -112,20 +112,22 @@ class Frame:
         """The column of the first of these names."""
         return find(self.names, names) if self.has_header else None
 
-    def chosen(self, option: str, given: str | None, names: Sequence[str] = ()) -> str | None:
+    def chosen(self, option: str, option_value: str | None, names: Sequence[str] = ()) -> str | None:
         """The column that an option names, else the first of `names`; raises InvalidTest that lists them."""
-        if given is None:
+        if option_value is None:
             return self.find(names)
         if not self.has_header:
             raise InvalidTest.at(self.source.pointer, "no_header", NO_HEADER)
-        name = given if given in self._at else self.find((given.strip(),))
+        name = option_value if option_value in self._at else self.find((option_value.strip(),))
         if name is None and self._records is not None:
-            ends = [inner for inner in self._records.within if inner.endswith(f".{given}")]
+            ends = [inner for inner in self._records.within if inner.endswith(f".{option_value}")]
             name = ends[0] if len(ends) == 1 else None  # the last part of scores.Factuality
         if name is None:
             what = "column" if self.is_table else "field"
-            place = self.top if self.is_table else f"{self.top}/{escaped(given)}"
-            raise choose(place, option, what, list(self.names), f"There is no {what} {quoted(given)}. ")
+            place = self.top if self.is_table else f"{self.top}/{escaped(option_value)}"
+            raise choose(
+                place, option, what, list(self.names), f"There is no {what} {quoted(option_value)}. "
+            )
         return name
 
     @property

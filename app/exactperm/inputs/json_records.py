@@ -48,7 +48,7 @@ def table_of(document: Object, source: Source, path: str | None = None) -> Recor
         inner = _inside(document, path.split("."))
         if _objects(inner):
             return _rows(source, inner, path.split("."))
-        names = [".".join(found) for found in lists_of(document)]
+        names = [".".join(path_parts) for path_parts in lists_of(document)]
         why = f"There is no list of objects at {quoted(path)}. "
         raise choose(source.pointer, "path", "list of items", names, why)
     averages = averages_in(document)
@@ -58,11 +58,11 @@ def table_of(document: Object, source: Source, path: str | None = None) -> Recor
     if table is not None:
         return table
     lists = lists_of(document)
-    named = [found for found in lists if found[-1] in LISTS]
+    named = [path_parts for path_parts in lists if path_parts[-1] in LISTS]
     if len(named) == 1:
         return _rows(source, _inside(document, named[0]), named[0])
     if lists:
-        names = [".".join(found) for found in named or lists]
+        names = [".".join(path_parts) for path_parts in named or lists]
         which = "lists" if len(names) > 1 else "a list"
         why = f"The document has {which} of objects. "
         raise choose(source.pointer, "path", "list of items", names, why)
@@ -76,13 +76,13 @@ def holds_table(document: Object) -> bool:
 
 def holds_lists(document: Object) -> bool:
     """Whether an object on one line is a document with a list of items rather than one item."""
-    return _form(document) is not None or any(found[-1] in LISTS for found in lists_of(document))
+    return _form(document) is not None or any(path_parts[-1] in LISTS for path_parts in lists_of(document))
 
 
 def lists_of(document: Object) -> list[tuple[str, ...]]:
     """The paths of the lists of objects on the first two levels."""
-    found = [(name,) for name, value in document.items() if _objects(value)]
-    return found + [
+    lists = [(name,) for name, value in document.items() if _objects(value)]
+    return lists + [
         (outer, name)
         for outer, inner in document.items() if isinstance(inner, dict)
         for name, value in inner.items() if _objects(value)
@@ -100,8 +100,8 @@ def nested(row: Object) -> dict[str, tuple[str, ...]]:
             elif above:
                 yield here
 
-    found = {".".join(parts): parts for parts in islice(paths(row, ()), MOST_NESTED)}
-    return {name: parts for name, parts in found.items() if name not in row}
+    nested_paths = {".".join(parts): parts for parts in islice(paths(row, ()), MOST_NESTED)}
+    return {name: parts for name, parts in nested_paths.items() if name not in row}
 
 
 def flattened(row: Object, paths: Mapping[str, tuple[str, ...]]) -> Object:
@@ -297,23 +297,23 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     Of a document its table is read, whose list of items `path` names. If `flat`, nested values become fields.
     """
     text = source.text(notes)
-    found = _table(source, text, path)
-    is_document = found is not None
-    if found is None:
+    table = _table(source, text, path)
+    is_document = table is not None
+    if table is None:
         if path is not None:
             detail = "path names the list of items in a JSON document, but this file has a row on each line."
             raise InvalidTest.at("/options/path", "unused_option", detail)
         plain = json_text.at_once(text)
         each = [] if plain is not None else list(_checked(source, _records(source, text)))
         values = [record.value for record in each] if plain is None else plain
-        found = Records(source, values, Lines(len(plain)) if plain else [record.path for record in each])
-    inside = nested(found.values[0]) if flat and found.values else {}
+        table = Records(source, values, Lines(len(plain)) if plain else [record.path for record in each])
+    inside = nested(table.values[0]) if flat and table.values else {}
     if inside:
-        found.values = [flattened(row, inside) for row in found.values]
-        found.within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
+        table.values = [flattened(row, inside) for row in table.values]
+        table.within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
     if inside or is_document:
-        list(_checked(source, found.records))
-    return found.look_at_fields()
+        list(_checked(source, table.records))
+    return table.look_at_fields()
 
 
 def _table(source: Source, text: str, path: str | None) -> Records | None:

@@ -95,7 +95,7 @@ def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
         yield part, COLUMNS
         covariates = part.get("covariates")
         of_both = [part.get("labels"), *(covariates.values() if type(covariates) is dict else ())]
-        yield from ((own, SYSTEMS) for own in of_both if type(own) is dict)
+        yield from ((system, SYSTEMS) for system in of_both if type(system) is dict)
         # With gold, a list of integers is an item.
         counts = [] if "gold" in part else [part.get(name) for name in SYSTEMS]
         datasets = part.get("datasets")
@@ -332,8 +332,8 @@ def items(
     values = at_once(text)
     lines: Sequence[int] = range(1, len(values or ()) + 1)
     if values is None:
-        found = list(records(text.split("\n")))
-        values, lines = [value for _, value in found], [line for line, _ in found]
+        read = list(records(text.split("\n")))
+        values, lines = [value for _, value in read], [line for line, _ in read]
     if not values:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
     known = {**{name: FIELDS.get(name, name) for name in (*needed, *optional)}, **KEYS}

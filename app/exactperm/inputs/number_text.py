@@ -70,10 +70,10 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
     if not may_hold(text):
         return
     flaws: list[Flaw] = []
-    found = json.loads(
+    document = json.loads(
         text, parse_float=lambda spelled: _TINY if is_tiny(spelled) else 0.0, parse_int=lambda _: 0
     )
-    left: list[tuple[str, Any]] = [(pointer, found)]
+    left: list[tuple[str, Any]] = [(pointer, document)]
     while left and len(flaws) < MOST_NAMED:
         at, value = left.pop()
         if value is _TINY:

@@ -54,8 +54,8 @@ def are_metrics(names: Collection[object]) -> bool:
         ]
     if 2 * sum(known) >= len(names):
         return True
-    told = all(found or says_nothing(text) for text, found in zip(texts, known, strict=True))
-    return any(known) and len(texts) == len(names) and told
+    decided = all(metric or says_nothing(text) for text, metric in zip(texts, known, strict=True))
+    return any(known) and len(texts) == len(names) and decided
 
 
 def refuse_metrics_for_ids(ids: Collection[str], pointer: str, where: str = "") -> None:
@@ -181,8 +181,8 @@ def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolle
 
 def _system_of(names: Sequence[str]) -> str:
     """The words that names of outcomes share: `old`, of `old right` and `old wrong`."""
-    own = [name.split() for name in names]
-    return " ".join(word for word in own[0] if word in own[1])
+    parts = [name.split() for name in names]
+    return " ".join(word for word in parts[0] if word in parts[1])
 
 
 def _frequencies(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
@@ -196,7 +196,7 @@ def _frequencies(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unroll
     values = [{pair[at] for pair in pairs} for at in (0, 1)]
     # Two data sets with numbers of items also have two values each.
     outcomes = values[0] | values[1] <= {"0", "1"}
-    several = [len(own) for own in values] == [2, 2] and len(rows) > 2
+    several = [len(distinct) for distinct in values] == [2, 2] and len(rows) > 2
     differ = len({tuple(pair) for pair in pairs}) == len(rows)
     if None in counts or "" in values[0] | values[1] or not differ or not (outcomes or several):
         return None

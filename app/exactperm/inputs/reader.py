@@ -181,8 +181,8 @@ def parsed_once(parse: Callable[Concatenate[Source, P], Parsed]) -> Callable[Con
     def remembered(source: Source, /, *args: P.args, **options: P.kwargs) -> Parsed:
         if source.memo is None:
             return parse(source, *args, **options)
-        given = (*args, *sorted(options.items()))
-        key = (parse, *(each for each in given if not isinstance(each, list | dict)))
+        arguments = (*args, *sorted(options.items()))
+        key = (parse, *(each for each in arguments if not isinstance(each, list | dict)))
         notes: list[Any] = next((each for each in args if isinstance(each, list)), [])
         if key not in source.memo:
             before = len(notes)
@@ -324,7 +324,7 @@ class ReaderOptions(OptionValues):
     def names_column(self, name: str) -> bool:
         """Whether an option chooses the column or field `name`, which gives it that role."""
         chosen = (getattr(self, option) for option in COLUMN_OPTIONS)
-        return name in {given.strip().lower() for given in chosen if given is not None}
+        return name in {option.strip().lower() for option in chosen if option is not None}
 
 
 COLUMN_OPTIONS = (

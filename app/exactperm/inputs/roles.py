@@ -118,8 +118,8 @@ class Side:
 
     def find(self, name: str) -> str | None:
         """The column of this name, if it can be a key."""
-        found = self.frame.find((name,))
-        return None if found in self.taken else found
+        column = self.frame.find((name,))
+        return None if column in self.taken else column
 
     @property
     def n(self) -> int:
@@ -153,12 +153,12 @@ def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
 
 def beside_of(frame: Frame, options: ReaderOptions) -> frozenset[str]:
     """The columns of labels and of covariates: those that are named, and those of both systems that are named after them."""
-    asked = {part for text in asked_beside(options).values() for part in text.split(":")}
-    known = {folded(part) for part in asked}
-    parts = [_words(part) for part in asked]
+    columns_asked = {part for text in asked_beside(options).values() for part in text.split(":")}
+    known = {folded(part) for part in columns_asked}
+    parts = [_words(part) for part in columns_asked]
     return frozenset(
         name for name in frame.names
-        if folded(name) in known or any(own in (_words(name)[: len(own)], _words(name)[-len(own) :]) for own in parts)
+        if folded(name) in known or any(part in (_words(name)[: len(part)], _words(name)[-len(part) :]) for part in parts)
     )  # fmt: skip
 
 
@@ -170,29 +170,29 @@ def asked_beside(options: ReaderOptions) -> dict[str, str]:
     return {part.partition(":")[0]: part for part in listed}
 
 
-def pair_beside(frame: Frame, option: str, asked: str, systems: Sequence[str]) -> tuple[str, str]:
+def pair_beside(frame: Frame, option: str, stem_or_pair: str, systems: Sequence[str]) -> tuple[str, str]:
     """The columns of labels, or of a covariate, of both systems of a wide table; raises InvalidTest where they have to be chosen."""
-    first, colon, second = asked.partition(":")
+    first, colon, second = stem_or_pair.partition(":")
     if colon:
         return str(frame.chosen(option, first.strip())), str(frame.chosen(option, second.strip()))
-    stem = _words(asked)
+    stem = _words(stem_or_pair)
     left = {
         name: [word for word in _words(name) if word not in stem]
         for name in frame.names
         if set(stem) <= set(_words(name))
     }
-    own = [set(_words(system)) for system in systems]
-    found = [
+    system_words = [set(_words(system)) for system in systems]
+    columns_of_both = [
         [name for name, rest in left.items() if rest == [side] or (rest and set(rest) <= mine and not set(rest) <= other)]
-        for side, mine, other in zip("uv", own, own[::-1], strict=True)
+        for side, mine, other in zip("uv", system_words, system_words[::-1], strict=True)
     ]  # fmt: skip
     if len(left) < 2:
-        frame.chosen(option, asked if not left else "")
-    if [len(names) for names in found] != [1, 1]:
+        frame.chosen(option, stem_or_pair if not left else "")
+    if [len(names) for names in columns_of_both] != [1, 1]:
         pairs = [":".join(pair) for pair in itertools.permutations(left, 2)]
-        why = f"Which columns hold {quoted(asked)} of {quoted(systems[0])} and of {quoted(systems[1])} is not clear. "
+        why = f"Which columns hold {quoted(stem_or_pair)} of {quoted(systems[0])} and of {quoted(systems[1])} is not clear. "
         raise choose(frame.top, option, "columns, U's first", pairs, why)
-    return found[0][0], found[1][0]
+    return columns_of_both[0][0], columns_of_both[1][0]
 
 
 def _words(name: str) -> list[str]:
@@ -201,11 +201,11 @@ def _words(name: str) -> list[str]:
 
 def system_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column that names a row's system; a column `run` of texts counts."""
-    found = frame.chosen("system_column", options.system_column, names.SYSTEM)
-    if options.system_column is None and found is not None and not _names_systems(frame, found):
+    column = frame.chosen("system_column", options.system_column, names.SYSTEM)
+    if options.system_column is None and column is not None and not _names_systems(frame, column):
         return None
-    run = frame.find(("run",)) if found is None else None
-    return run if run is not None and not frame.is_whole(run) else found
+    run = frame.find(("run",)) if column is None else None
+    return run if run is not None and not frame.is_whole(run) else column
 
 
 def _names_systems(frame: Frame, name: str) -> bool:
@@ -241,12 +241,12 @@ def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
 
 def sets_of(frame: Frame, options: ReaderOptions, called: Sequence[str]) -> str | None:
     """The column of data sets with one of these names, unless it is the key of the rows."""
-    found = frame.find(called)
-    if found is None or options.id_column is not None:
-        return found
+    column = frame.find(called)
+    if column is None or options.id_column is not None:
+        return column
     keyed = any(is_key(name) or is_one_of(name, names.PART_OF_KEY) for name in frame.names)
     system = system_of(frame, options)
-    return found if keyed or not frame.is_unique([found] if system is None else [found, system]) else None
+    return column if keyed or not frame.is_unique([column] if system is None else [column, system]) else None
 
 
 # Keys
@@ -260,8 +260,8 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             _named([side]) if any(has) and not there else [] for side, there in zip(sides, has, strict=True)
         ]
         chosen = [
-            own[0][0] if own else _chosen(side.frame, options.id_column)
-            for side, own in zip(sides, usual, strict=True)
+            by_side[0][0] if by_side else _chosen(side.frame, options.id_column)
+            for side, by_side in zip(sides, usual, strict=True)
         ]
         repeated = _with_repeats(sides, [chosen], options, parts=False)
         return repeated or [Key(columns, chosen=True) for columns in chosen]
@@ -285,11 +285,11 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             averages = [averages_row(side.frame, each) for side, each in zip(sides, columns, strict=True)]
             if not any(averages):
                 return [Key(each) for each in columns]
-    own = [_named([side]) for side in sides]  # the names differ between the files, or one file has none
-    if any(own):
-        return [Key(each[0][0]) if each else Key() for each in own]
-    found = _of_every_run(sides, notes) or _by_index(sides, notes) or _of_clusters(sides, options)
-    return found or _shown(sides, notes)
+    by_side = [_named([side]) for side in sides]  # the names differ between the files, or one file has none
+    if any(by_side):
+        return [Key(each[0][0]) if each else Key() for each in by_side]
+    keys = _of_every_run(sides, notes) or _by_index(sides, notes) or _of_clusters(sides, options)
+    return keys or _shown(sides, notes)
 
 
 def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | None:
@@ -298,7 +298,7 @@ def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | N
         return None
     columns = [(str(cluster_of(side.frame, options)),) for side in sides]
     keys = [list(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
-    if keys[0] == keys[-1] or any(Counter(own) != Counter(keys[0]) for own in keys):
+    if keys[0] == keys[-1] or any(Counter(key) != Counter(keys[0]) for key in keys):
         return None
     return [Key(each, numbered=True) for each in columns]
 
@@ -320,15 +320,17 @@ def _chosen(frame: Frame, option: str) -> tuple[str, ...]:
 
 def _everywhere(sides: Sequence[Side], name: str) -> list[tuple[str, ...]]:
     """The columns of this name, one of each side; empty if a side has none."""
-    found = [side.find(name) for side in sides]
-    return [] if None in found else [(str(each),) for each in found]
+    each_side = [side.find(name) for side in sides]
+    return [] if None in each_side else [(str(each),) for each in each_side]
 
 
 def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
     """The columns with names of keys, in the order of the list."""
     others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, names.KEY)]
-    found = [_everywhere(sides, name) for name in (*names.KEY, *others)] if sides[0].frame.has_header else []
-    return [columns for columns in found if columns]
+    candidates = (
+        [_everywhere(sides, name) for name in (*names.KEY, *others)] if sides[0].frame.has_header else []
+    )
+    return [columns for columns in candidates if columns]
 
 
 def _unique(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
@@ -344,13 +346,15 @@ def _same(
     common = set.intersection(*sets)
     if options is not None and options.on_missing != "error":
         return 2 * len(common) >= min(map(len, sets)) > 0
-    return all(own == common for own in sets)
+    return all(values == common for values in sets)
 
 
 def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
     """Whether the files share no key, as if a tool assigned new ids in each run."""
     first, *others = (side.keys(each) or () for side, each in zip(sides, columns, strict=True))
-    return any(len(own) > 0 and own[0] not in first and set(first).isdisjoint(own) for own in others)
+    return any(
+        len(values) > 0 and values[0] not in first and set(first).isdisjoint(values) for values in others
+    )
 
 
 def _with_repeats(
@@ -361,10 +365,17 @@ def _with_repeats(
         return None
     runs = [name for name in names.RUN if _everywhere(sides, name)]
     sets: list[list[tuple[str, ...]]] = [[() for _ in sides]]
-    sets += [found for name in names.DATASET if (found := _everywhere(sides, name))] if parts else []
+    sets += (
+        [columns_of_set for name in names.DATASET if (columns_of_set := _everywhere(sides, name))]
+        if parts
+        else []
+    )
     for columns, run, more in itertools.product(named, runs, sets):
         each_run = _everywhere(sides, run)
-        both = [(*own, *each, *other) for own, each, other in zip(more, columns, each_run, strict=True)]
+        both = [
+            (*first_parts, *each, *other)
+            for first_parts, each, other in zip(more, columns, each_run, strict=True)
+        ]
         if _unique(sides, both):
             return [Key(each[:-1], each[-1]) for each in both]
     for columns in named if parts else ():
@@ -374,7 +385,9 @@ def _with_repeats(
                 return [Key(each) for each in both]
     for columns in named:
         counts = [Counter(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
-        if all(len(own) > 1 and 2 * sum(n > 1 for n in own.values()) > len(own) for own in counts):
+        if all(
+            len(counted) > 1 and 2 * sum(n > 1 for n in counted.values()) > len(counted) for counted in counts
+        ):
             return [Key(each, samples=True) for each in columns]
     return None
 
@@ -394,7 +407,7 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
         columns = _everywhere(sides, name)
         if not columns or columns == of_run or _unique(sides, columns):
             continue
-        both = [(*each, *own) for each, own in zip(columns, of_run, strict=True)]
+        both = [(*each, *run_columns) for each, run_columns in zip(columns, of_run, strict=True)]
         if None in [side.keys(each) for side, each in zip(sides, both, strict=True)] or not _unique(
             sides, both
         ):
@@ -443,14 +456,14 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     if any(side.rows is not None for side in sides):  # in a long table
         return [Key(each) for each in columns] if _unique(sides, columns) and _same(sides, columns) else None
     keys = [side.keys(each) for side, each in zip(sides, columns, strict=True)]
-    unique = _unique(sides, columns) and all("" not in (own or ("",)) for own in keys)
+    unique = _unique(sides, columns) and all("" not in (keys_of_side or ("",)) for keys_of_side in keys)
     if unique and not all(frame.counts_rows(str(name)) for frame, name in zip(frames, index, strict=True)):
         for frame, name in zip(frames, index, strict=True):
             what = "first column" if name == frame.index else "column" if frame.is_table else "field"
             called = quoted(name) if name else "which has no name"
             notes.append(f"{frame.source.label}: the ids of the items are its {what}, {called}.")
         return [Key(each) for each in columns]
-    same = all(own == keys[0] for own in keys)
+    same = all(keys_of_side == keys[0] for keys_of_side in keys)
     if not unique and not same and None not in [frame.index for frame in frames]:
         detail = "The first columns, which are not named as ids, repeat and differ: give a column id with the same items in both files."
         raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
@@ -473,7 +486,11 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
     shared = list(_shared(sides))
     texts = [name for name in shared if all(side.frame.is_text(name) for side in sides)]
     values = {name: [side.keys((name,)) or [] for side in sides] for name in shared}
-    moved = [name for name, own in values.items() if any(column != own[0] for column in own)]
+    moved = [
+        name
+        for name, columns_of_side in values.items()
+        if any(column != columns_of_side[0] for column in columns_of_side)
+    ]
     unique = [name for name in shared if _unique(sides, [(name,)] * len(sides))]
     in_order = any(name not in moved and not sides[0].frame.counts_rows(name) for name in unique)
     if (not moved or in_order) and all(side.rows is None for side in sides):
@@ -489,7 +506,7 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
     counts = {name: [*map(Counter, values[name])] for name in moved}
     shuffled = [
         name for name, (first, *others) in counts.items()
-        if len(first) >= LEAST_VALUES and all(own == first for own in others)
+        if len(first) >= LEAST_VALUES and all(column == first for column in others)
     ]  # fmt: skip
     if shuffled:
         whole = next((some for some in _combinations(shared) if _are_keys(sides, some)), None)

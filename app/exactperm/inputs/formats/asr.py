@@ -170,10 +170,10 @@ def _per_utterance(
     """Read the counts of utterances between lines of words."""
     outputs, key = SystemOutputs(source), ""
     for line, text in enumerate(source.lines(notes), 1):
-        named, found = id_of.fullmatch(text), counts_of.fullmatch(text)
+        named, counted = id_of.fullmatch(text), counts_of.fullmatch(text)
         key = named[1] if named is not None else key
-        if found is not None:
-            count = {name: int(value) for name, value in found.groupdict().items()}
+        if counted is not None:
+            count = {name: int(value) for name, value in counted.groupdict().items()}
             errors = count.get("errors", sum(count.get(name, 0) for name in "sdi"))
             words = count.get("words", sum(count.get(name, 0) for name in "csd"))
             outputs.add(key, (errors, words), f"line/{line}")
@@ -186,11 +186,11 @@ def _per_utterance(
 def _manifest(source: Source, notes: list[Any]) -> SystemOutputs:
     """Read lines of JSON with reference and hypothesis."""
     outputs, records = SystemOutputs(source), read_records(source, notes, flat=False).records
-    said, heard = ([str(row.get(name) or "").split() for _, row in records] for name in (TEXT, HEARD))
-    for index, (record, errors) in enumerate(zip(records, word_errors(said, heard), strict=True)):
+    spoken, heard = ([str(row.get(name) or "").split() for _, row in records] for name in (TEXT, HEARD))
+    for index, (record, errors) in enumerate(zip(records, word_errors(spoken, heard), strict=True)):
         key = record.value.get("audio_filepath")
         missing_text = not isinstance(record.value.get(HEARD), str)
-        outputs.add(str(key or index), None if missing_text else (errors, len(said[index])), record.path)
+        outputs.add(str(key or index), None if missing_text else (errors, len(spoken[index])), record.path)
     notes.append("Words are compared as written: capitals and punctuation count.")
     return outputs
 
@@ -258,8 +258,8 @@ def _system(
         outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
     silent = hypothesis.values.count([])
     if silent:
-        said = f"{silent:,} utterances have an empty hypothesis, which is all deletions."
-        notes.append(Remark(source.role, said))
+        text = f"{silent:,} utterances have an empty hypothesis, which is all deletions."
+        notes.append(Remark(source.role, text))
     return outputs
 
 
@@ -295,19 +295,19 @@ def ids_in_front(files: Sequence[Sequence[str]]) -> list[InFront] | None:
 
     Ids are unique in each file, nine of ten are in all files, and four of five have a digit.
     """
-    found = []
+    split_files = []
     for lines in files:
         split = [match for match in map(IN_FRONT.fullmatch, lines) if match is not None]
         ids = [match["id"] for match in split]
         if len(split) < max(len(lines), LEAST_LINES) or len(set(ids)) < len(ids):
             return None
         blank = any(match["blank"] is not None for match in split)
-        found.append(InFront(ids, [match["words"] for match in split], blank))
-    common = set(found[0].ids).intersection(*(one.ids for one in found[1:]))
-    if len(common) < LEAST_COMMON * max(len(one.ids) for one in found):
+        split_files.append(InFront(ids, [match["words"] for match in split], blank))
+    common = set(split_files[0].ids).intersection(*(one.ids for one in split_files[1:]))
+    if len(common) < LEAST_COMMON * max(len(one.ids) for one in split_files):
         return None
     with_digits = sum(any(map(str.isdigit, key)) for key in common)
-    return found if with_digits >= LEAST_WITH_DIGITS * len(common) else None
+    return split_files if with_digits >= LEAST_WITH_DIGITS * len(common) else None
 
 
 def _sign(look: FirstLook) -> Sign:

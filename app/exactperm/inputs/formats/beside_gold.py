@@ -65,11 +65,11 @@ class Columns:
         self, data: Frame, options: ReaderOptions, outputs: Outputs, *, has_gold: bool = True, chosen: Collection[str] = (),
         beside: Sequence[Frame] = (),
     ) -> None:  # fmt: skip
-        def column(option: str, given: str | None, usual: Sequence[str]) -> str | None:
+        def column(option: str, name: str | None, usual: Sequence[str]) -> str | None:
             """The column of this frame; None if only the frames `beside` have the column that an option names."""
-            absent = given is not None and data.find((given,)) is None
-            elsewhere = absent and any(frame.find((str(given),)) for frame in beside)
-            return None if elsewhere else data.chosen(option, given, usual)
+            absent = name is not None and data.find((name,)) is None
+            elsewhere = absent and any(frame.find((str(name),)) for frame in beside)
+            return None if elsewhere else data.chosen(option, name, usual)
 
         self.data, self.outputs = data, outputs
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
@@ -226,9 +226,9 @@ def read_systems(
         each = {name: getattr(column, "values", column) for name, column in systems.items()}
         refuse_untold(default, known, each)
     more = {"groups": of.group, "events": of.event, "clusters": of.cluster}
-    said = "".join(f"; {what} are the column {quoted(name)}" for what, name in more.items() if name)
+    more_columns = "".join(f"; {what} are the column {quoted(name)}" for what, name in more.items() if name)
     notes.append(
-        f"{len(known):,} items of {', '.join(map(quoted, listed))}; gold is the column {quoted(gold_name)}{said}."
+        f"{len(known):,} items of {', '.join(map(quoted, listed))}; gold is the column {quoted(gold_name)}{more_columns}."
     )
     notes += NumberReader.of(options).note()
     of_items: dict[str, Any] = {
@@ -250,8 +250,8 @@ def read_systems(
 
 def _present_column(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
     """A column, with the rows that have a value if some have none."""
-    own, at = known_of(values)
-    column: Any = own if outputs is LABELS else column_of(own, role)
+    present, at = known_of(values)
+    column: Any = present if outputs is LABELS else column_of(present, role)
     return column if at is None else Gapped(column, at, len(values))
 
 
@@ -260,9 +260,11 @@ def _values(
 ) -> dict[str, list[Any]]:  # fmt: skip
     """The values of columns of gold and systems, None if missing; labels are read in one way in all of them."""
     if outputs is LABELS:
-        return labels_of({role: (own.of.data, own.name) for role, own in {**golds, **systems}.items()})
-    numbers = {role: own.of.data.numbers(own.name, options, notes) for role, own in systems.items()}
-    gold = labels_of({role: (own.of.data, own.name) for role, own in golds.items()}, whole=False)
+        return labels_of(
+            {role: (column.of.data, column.name) for role, column in {**golds, **systems}.items()}
+        )
+    numbers = {role: column.of.data.numbers(column.name, options, notes) for role, column in systems.items()}
+    gold = labels_of({role: (column.of.data, column.name) for role, column in golds.items()}, whole=False)
     return {**gold, **numbers}
 
 
@@ -285,10 +287,10 @@ def _files(
     frames = [*u_v, *([] if gold is None else [gold])]
     refuse_unknown_key(frames, options)
     of = [Columns(data, options, outputs, has_gold=alone or data is gold, beside=frames) for data in frames]
-    read_of = [_system(own, options, alone=alone) for own in of[:2]]
-    read_of += [_gold(own, options, alone=False) for own in of[2:]]
-    golds = [_gold(own, options, alone=True) for own in of] if alone else []
-    keys = keys_of([own.side((name,)) for own, name in zip(of, read_of, strict=True)], options, notes)
+    read_of = [_system(table, options, alone=alone) for table in of[:2]]
+    read_of += [_gold(table, options, alone=False) for table in of[2:]]
+    golds = [_gold(table, options, alone=True) for table in of] if alone else []
+    keys = keys_of([table.side((name,)) for table, name in zip(of, read_of, strict=True)], options, notes)
     for data, key in zip(frames, keys, strict=True):
         note_index(data, key, notes)
         if not key.columns and any(other.columns for other in keys):
@@ -300,9 +302,10 @@ def _files(
     if not keys[0].columns:
         notes.append(PAIRED_BY_ORDER)
     columns = [
-        Column(own, name, _ids(own.data, key, name)) for own, name, key in zip(of, read_of, keys, strict=True)
+        Column(table, name, _ids(table.data, key, name))
+        for table, name, key in zip(of, read_of, keys, strict=True)
     ]
-    beside = [replace(own, name=name) for own, name in zip(columns, golds, strict=False)] or columns[2:]
+    beside = [replace(column, name=name) for column, name in zip(columns, golds, strict=False)] or columns[2:]
     return _reading(beside, {"u": columns[0], "v": columns[1]}, options, format_, notes)
 
 
@@ -340,8 +343,8 @@ def _reading(
     of_gold = {f"gold{at}": column for at, column in enumerate(golds)}
     read_as = _values(outputs, of_gold, systems, options, notes)
     values = {
-        role: ValuesById(own.of.data.source, own.ids, read_as[role], own.place)
-        for role, own in {**of_gold, **systems}.items()
+        role: ValuesById(column.of.data.source, column.ids, read_as[role], column.place)
+        for role, column in {**of_gold, **systems}.items()
     }
     truth = values["gold0"]
     if len(golds) > 1:
@@ -350,8 +353,8 @@ def _reading(
         truth, values["u"], values["v"], options.on_missing, notes, groups=_of_items(golds, "group"),
         clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), slices=_of_items(golds, "slice"), are_labels=outputs is LABELS,
     )  # fmt: skip
-    for role, own in systems.items() if systems["u"].of is not systems["v"].of else ():
-        notes.append(Remark(role, f"the {outputs.what} of an item is its {quoted(own.name)}."))
+    for role, scored in systems.items() if systems["u"].of is not systems["v"].of else ():
+        notes.append(Remark(role, f"the {outputs.what} of an item is its {quoted(scored.name)}."))
     notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(golds[0].name)}.")
     notes += NumberReader.of(options).note()
     default = _default(golds[0].of, predictions.gold, golds[0].name)
@@ -372,13 +375,13 @@ def _merged_gold(
 
 def _of_items(golds: Sequence[Column], what: str) -> Any:
     """The cluster, group, event or slice of each item, by id or by order; files with gold must agree."""
-    columns = [own.of.of_rows(what) for own in golds]
+    columns = [gold.of.of_rows(what) for gold in golds]
     if all(values is None for values in columns):
         return None
-    for own, values in zip(golds, columns, strict=True):
+    for gold, values in zip(golds, columns, strict=True):
         if values is None:
             detail = f"there is no column of {what}s, and the other file has one."
-            raise own.of.data.source.refused("", "mixed_forms", detail)
+            raise gold.of.data.source.refused("", "mixed_forms", detail)
     known = _agreed(golds, what, columns)
     return known if golds[0].ids is not None else list(known.values())
 
@@ -386,16 +389,16 @@ def _of_items(golds: Sequence[Column], what: str) -> Any:
 def _agreed(golds: Sequence[Column], what: str, columns: Sequence[Any]) -> dict[Any, Any]:
     """The value of each item, by id or by its number; raises InvalidTest if files disagree."""
     known: dict[Any, Any] = {}
-    for own, values in zip(golds, columns, strict=True):
-        data = own.of.data
-        for row, (key, value) in enumerate(zip(own.ids or range(data.n), values, strict=True)):
+    for gold, values in zip(golds, columns, strict=True):
+        data = gold.of.data
+        for row, (key, value) in enumerate(zip(gold.ids or range(data.n), values, strict=True)):
             if known.setdefault(key, value) != value:
-                item = f"the item {quoted(str(key))}" if own.ids else "the item"
+                item = f"the item {quoted(str(key))}" if gold.ids else "the item"
                 detail = (
                     f"{item} has the {what} {quoted(str(value))} here and {quoted(str(known[key]))} in u."
                 )
                 raise data.refused(
-                    row, own.name if what == "gold" else getattr(own.of, what), f"{what}_mismatch", detail
+                    row, gold.name if what == "gold" else getattr(gold.of, what), f"{what}_mismatch", detail
                 )
     return known
 
@@ -419,15 +422,15 @@ def predictions_by_id(
         _raw_column(side, role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
     )
     sides = dict(zip("uv", systems, strict=True))
-    given = PairedColumns(sides, in_files, truth, clusters=clusters, of_test=True)
-    values, aligned, _ = given.taken("drop" if on_missing == "drop" else "error")
+    paired = PairedColumns(sides, in_files, truth, clusters=clusters, of_test=True)
+    values, aligned, _ = paired.taken("drop" if on_missing == "drop" else "error")
     columns: list[Any] = []
     for role, column in {"gold": truth, **sides}.items():
         n = len(column.values if isinstance(column, Gapped) else column)
         if n > aligned.n:
             notes.append(LeftOut(role, n - aligned.n, "file"))
-        own = list(values[f"/{role}"])
-        columns.append(own if are_labels or role == "gold" else column_of(own, role))
+        of_role = list(values[f"/{role}"])
+        columns.append(of_role if are_labels or role == "gold" else column_of(of_role, role))
     pairing = aligned.pairing
     if pairing.matched is not None:
         pairing = replace(pairing, largest=max(len(side.values) for side in (u, v)))

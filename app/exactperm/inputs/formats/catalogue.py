@@ -74,8 +74,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if any(file.parts for file in files.values()):
         return _read_several(files, format_, options)
     by_role, sheets = as_text(sources(files), options)
-    name, found = format_of(by_role, format_, options)
-    if found is None and "file" in by_role and by_role["file"].is_body:
+    name, guessed_by = format_of(by_role, format_, options)
+    if guessed_by is None and "file" in by_role and by_role["file"].is_body:
         _refuse_ambiguous(
             FirstLook(by_role), name, options
         )  # a content type does not choose between labels and scores
@@ -87,10 +87,10 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
-    if found is not None and name == mt.TEXTS.name and options.statistic is None:
+    if guessed_by is not None and name == mt.TEXTS.name and options.statistic is None:
         mt.refuse_transcripts(by_role)
     reading = reader.read(by_role, options, name)
-    if found is not None and may_be_either(found.name, name, options):
+    if guessed_by is not None and may_be_either(guessed_by.name, name, options):
         assert isinstance(reading.data, Predictions)
         columns = dict(zip(reading.names or ("u", "v"), (reading.data.u, reading.data.v), strict=True))
         labels.refuse_untold(reading.default_statistic, reading.data.gold, columns)
@@ -100,9 +100,9 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
     if sheets:
         reading = replace(reading, facts=(*sheets, *reading.facts))
-    if found is None:
+    if guessed_by is None:
         return reading
-    guessed = Guessed(found.looked_at, name, reader.summary)
+    guessed = Guessed(guessed_by.looked_at, name, reader.summary)
     return replace(reading, guessed=True, facts=(guessed, *reading.facts))
 
 
@@ -111,20 +111,20 @@ def format_of(
 ) -> tuple[str, Guess | None]:
     """The name of the format, and the guess if it was guessed; raises InvalidTest if no format fits."""
     name = ALIASES.get(format_.lower(), format_.lower())
-    found = None
+    by_look = None
     if name == AUTO:
         for source in by_role.values():
             if not source.content.removeprefix(UTF8_BOM):
                 raise source.empty()
-        found = guess(by_role, options)
-        name = _beside_gold(found.name, found.look, options)
+        by_look = guess(by_role, options)
+        name = _beside_gold(by_look.name, by_look.look, options)
     if name not in FORMATS:
         near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
         meant = " or ".join(marked("format", one) for one in near)
-        told = f"did you mean {meant}?" if near else f"there are {_some([AUTO, *FORMATS])}."
-        detail = f"There is no format {quoted(format_)}; {told}"
+        ways = f"did you mean {meant}?" if near else f"there are {_some([AUTO, *FORMATS])}."
+        detail = f"There is no format {quoted(format_)}; {ways}"
         raise InvalidTest.at("/options/format", "unknown_format", detail)
-    return name, found
+    return name, by_look
 
 
 def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
@@ -145,8 +145,8 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
         )
         raise InvalidTest.at(f"/files/{role}", "several_files", detail)
 
-    def read_single(own: Mapping[str, UploadedFile], chosen: ReaderOptions) -> Reading:
-        return read(own, format_, chosen)
+    def read_single(task_files: Mapping[str, UploadedFile], chosen: ReaderOptions) -> Reading:
+        return read(task_files, format_, chosen)
 
     if tasks.are_runs(files, options):
         return tasks.read_runs(files, options, read_single)
@@ -160,8 +160,8 @@ def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
     named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
     may_hold_gold = named or guessed not in TABLES or labels.has_gold(look)
     may_hold_gold = may_hold_gold or ("file" in look.roles and not labels.has_counts(look))
-    told = format_by_statistic(options.statistic) if may_hold_gold else None
-    return told or (RANKED if named else guessed)
+    by_statistic = format_by_statistic(options.statistic) if may_hold_gold else None
+    return by_statistic or (RANKED if named else guessed)
 
 
 def may_be_either(guessed: str, name: str, options: ReaderOptions) -> bool:
@@ -220,10 +220,10 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     for format_ in fitting if is_text else ():
         if look.name.endswith(format_.suffixes):
             return Guess(format_.name, look, "the name of a file")
-    told = sorted(options.given() & TABLE_OPTIONS)
+    table_options = sorted(options.given() & TABLE_OPTIONS)
     table = tables.TSV if look.delimiter == "\t" else tables.CSV
-    if is_text and told and table in fitting:
-        return Guess(table.name, look, f"the option {told[0]}")
+    if is_text and table_options and table in fitting:
+        return Guess(table.name, look, f"the option {table_options[0]}")
     best, sign = _strongest(_ALL, look)
     if sign is not Sign.NONE:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
@@ -249,9 +249,9 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(first[:NAMED]) + (f" and {more} more, which docs/files.md lists" if more > 0 else "")
 
 
-def refuse_unused(given: Iterable[str], uses: Collection[str], name: str) -> None:
+def refuse_unused(option_names: Iterable[str], uses: Collection[str], name: str) -> None:
     """Refuse the first option that a format does not use; raises InvalidTest at `/options/<name>`."""
-    for option in given:
+    for option in option_names:
         if option not in uses:
             detail = f"The format {name} does not use {marked(option)}; it uses: {', '.join(map(marked, sorted(uses)))}."
             raise InvalidTest.at(f"/options/{option}", "unused_option", detail)

@@ -73,11 +73,9 @@ class Sentences:
 
     def find(self, column: int, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
         """The first matching value in a column, with its line."""
-        found = set(filter(wanted, set(self.values(column))))
-        lines = itertools.chain.from_iterable(self.lines if found else ())
-        return next(
-            (each for each in zip(lines, self.values(column), strict=False) if each[1] in found), None
-        )
+        tags = set(filter(wanted, set(self.values(column))))
+        lines = itertools.chain.from_iterable(self.lines if tags else ())
+        return next((each for each in zip(lines, self.values(column), strict=False) if each[1] in tags), None)
 
 
 def sentences(
@@ -88,20 +86,20 @@ def sentences(
 
     Both functions get the number of preceding tokens of the sentence. Raises MalformedBody, InvalidTest.
     """
-    found = Sentences(source)
+    read = Sentences(source)
     document: str | None = None
     key: str | None = None
     rows: list[list[str]] = []
     numbers: list[int] = []
     for number, line in enumerate([*lines, ""], 1):
         if line.startswith("#") and is_comment(line, len(rows)):
-            found.comments += 1
+            read.comments += 1
             if match := NEWDOC.match(line):
                 document = (match["id"] or "").strip() or f"document at line {number}"
             elif match := SENT_ID.match(line):
                 key = match["id"].strip()
         elif line.startswith(DOCSTART):
-            found.docstarts += 1
+            read.docstarts += 1
             document = f"document at line {number}"
         elif line.strip(" \t"):
             row = row_of(number, line, len(rows))
@@ -109,14 +107,14 @@ def sentences(
                 rows.append(row)
                 numbers.append(number)
         elif rows:
-            found.rows.append(rows)
-            found.lines.append(numbers)
-            found.documents.append(document)
-            found.ids.append(key)
+            read.rows.append(rows)
+            read.lines.append(numbers)
+            read.documents.append(document)
+            read.ids.append(key)
             rows, numbers, key = [], [], None
-    if not found.rows:
+    if not read.rows:
         raise source.empty()
-    return found
+    return read
 
 
 def require_same(
@@ -258,8 +256,8 @@ def _tokens(source: Source, notes: list[Any]) -> Sentences:
 
     tokens = sentences(source, lines, row_of, is_comment)
     skipped = f"; {tokens.comments:,} comments and {tokens.docstarts:,} {DOCSTART} lines are not tokens"
-    said = skipped if tokens.comments + tokens.docstarts else ""
-    notes.append(f"{source.role}: {len(tokens.rows):,} sentences read from {source.label}{said}.")
+    skipped_lines = skipped if tokens.comments + tokens.docstarts else ""
+    notes.append(f"{source.role}: {len(tokens.rows):,} sentences read from {source.label}{skipped_lines}.")
     return tokens
 
 
@@ -325,8 +323,8 @@ def _tags_in(
     else:
         columns = [_chosen(system, column) for column in columns]
     if alone and system.width > 2:
-        said = f"the tags are column {columns[0] + 1} of {system.width}; the option tag_column_{roles[0]} chooses another."
-        notes.append(Remark(roles[0], said))
+        text = f"the tags are column {columns[0] + 1} of {system.width}; the option tag_column_{roles[0]} chooses another."
+        notes.append(Remark(roles[0], text))
     return columns
 
 
@@ -466,14 +464,14 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
         require_same(gold, system, (FORM, FORM), "token", "FORM", ids=True)
         labels.append(_labels(system, metric))
     of_gold, right = _labels(gold, metric), []
-    for system, own in zip(systems, labels, strict=True):
+    for system, of_system in zip(systems, labels, strict=True):
         for column, wanted in of_gold.items():
-            mine, other = (set(itertools.chain.from_iterable(each)) for each in (wanted, own[column]))
+            mine, other = (set(itertools.chain.from_iterable(each)) for each in (wanted, of_system[column]))
             if column != "HEAD" and mine.isdisjoint(other):  # another scheme, or another column
                 detail = f"no {column} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
                 raise system.source.refused(system.lines[0][0], "labels_never_match", detail, column)
-    for own in labels:
-        pairs = [zip(of_gold[column], own[column], strict=True) for column in own]
+    for of_system in labels:
+        pairs = [zip(of_gold[column], of_system[column], strict=True) for column in of_system]
         by_column = [[list(map(operator.eq, *sentence)) for sentence in pair] for pair in pairs]
         right.append([list(map(all, zip(*words, strict=True))) for words in zip(*by_column, strict=True)])
     total: Any = np.array([len(words) for words in gold.rows], dtype=np.int64)
@@ -484,12 +482,18 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
     pairing = _pairing_of_treebank(gold, options, notes, total)
     known: dict[str, Any] = {"statistic_read": options.metric is None, "metric": name}
     if name.endswith(SENTENCE):
-        scores = [np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right]
+        scores = [
+            np.array([all(sentence) for sentence in sentences_right], dtype=np.int64)
+            for sentences_right in right
+        ]
         data, spec = Scores(scores[0], scores[1], pairing), StatisticSpec("mean_difference")
         return Reading("scores", data, spec, tuple(notes), format_, **known)
-    items = [[[word] for sentence in own for word in sentence] if by_word else own for own in right]
+    items = [
+        [[word] for sentence in sentences_right for word in sentence] if by_word else sentences_right
+        for sentences_right in right
+    ]
     total = np.ones(len(items[0]), dtype=np.int64) if by_word else total
-    u, v = (np.array([sum(item) for item in own], dtype=np.int64) for own in items)
+    u, v = (np.array([sum(item) for item in items_right], dtype=np.int64) for items_right in items)
     counts = Counts({"correct": u, "total": total}, {"correct": v, "total": total}, pairing)
     return Reading("counts", counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
 
@@ -518,23 +522,25 @@ def _treebank(source: Source, notes: list[Any]) -> Sentences:
         return None
 
     bank = sentences(source, source.lines(notes), row_of, lambda _, before: not before)
-    said = f"{len(bank.rows):,} sentences read from {source.label}; skipped {multiword:,} multiword "
-    notes.append(Remark(source.role, f"{said}tokens and {empty_nodes:,} empty nodes, which are not words."))
+    counts_text = f"{len(bank.rows):,} sentences read from {source.label}; skipped {multiword:,} multiword "
+    notes.append(
+        Remark(source.role, f"{counts_text}tokens and {empty_nodes:,} empty nodes, which are not words.")
+    )
     return bank
 
 
 def _labels(bank: Sentences, metric: str) -> dict[str, list[list[str]]]:
     """The columns that a metric compares; raises InvalidTest if one is `_` throughout, hence not filled in."""
-    found = {}
+    labels = {}
     for name in METRICS[metric]:
         column = bank.column(COLUMNS.index(name))
         if set(itertools.chain.from_iterable(column)) == {"_"}:
             detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
             raise InvalidTest.at(bank.source.line(bank.lines[0][0], metric), "not_annotated", detail)
         if metric == UNIVERSAL and name == "DEPREL":
-            column = [[value.partition(":")[0] for value in own] for own in column]
-        found[name] = column
-    return found
+            column = [[value.partition(":")[0] for value in words] for words in column]
+        labels[name] = column
+    return labels
 
 
 def _pairing_of_treebank(

@@ -116,8 +116,8 @@ def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files
             if where == place:
                 rows.append(Row(key, {name: value}, place, None, runs=count, run=trial))
     groups: dict[str, list[str]] = {}
-    for key, own in splits.items():
-        groups.setdefault(own, []).append(key)
+    for key, rows_split in splits.items():
+        groups.setdefault(rows_split, []).append(key)
     split, _ = chosen_group(source, groups, options.filter, "filter", "split", notes, "instances")
     rows = [row for row in rows if splits[row.key] == split]
     if perturbed:
@@ -242,8 +242,8 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
             same={"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")},
             context={name: inner_object(value, "input").get(name) for name in ("raw", "reference")} | slices_in(options.slices, value, "metadata"),
         ))  # fmt: skip
-    said = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
-    return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(said,))
+    note = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
+    return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(note,))
 
 
 def chosen_group(
@@ -408,8 +408,8 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
                 places={metric: f"{below}/{taken}"}, runs=len(each) if has_times else rounds,
             ))  # fmt: skip
         if failed:
-            said = f"{failed:,} runs ended with another exit code than 0; their times count."
-            notes.append(Remark(source.role, said))
+            note = f"{failed:,} runs ended with another exit code than 0; their times count."
+            notes.append(Remark(source.role, note))
         score = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
         return Rows(
             source, rows, metric=TIMES, metrics=metrics, called="", measured="seconds", higher_is_better=False, at_rows=True,
@@ -426,7 +426,7 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
     for key in mine.keys() & others.keys():
         times: Any = mine[key].get(TIMES), others[key].get(TIMES)
         rules = mine[key][RULES], others[key][RULES]
-        if all(isinstance(own, list) for own in times):
+        if all(isinstance(values, list) for values in times):
             most = min(map(len, times))
             cut += len(times[0]) != len(times[1])
             for system in systems:

@@ -81,17 +81,17 @@ def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
 def sign_of_labels(look: FirstLook) -> Sign:
     """The sign of files with a column of labels beside gold, or with a separate file of gold."""
     columns, gold, mine = look.first_values, None, False
-    found = truth = None
+    predicted = truth = None
     if look.roles == {"u", "v", "gold"}:
         gold = look.other("gold").first_values
-        found = find(columns, (*names.PREDICTED, *names.CLASS)) or _only(columns)
+        predicted = find(columns, (*names.PREDICTED, *names.CLASS)) or _only(columns)
         truth = find(gold, names.GOLD_LABEL) or _only(gold)
     elif look.roles == {"u", "v"} and find(columns, names.SCORE) is None:
-        gold, found, truth = columns, find(columns, names.PREDICTED), find(columns, names.SURELY_GOLD)
+        gold, predicted, truth = columns, find(columns, names.PREDICTED), find(columns, names.SURELY_GOLD)
     elif look.roles == {"file"}:
         mine = _is_table_of_labels(columns)
-    if gold is not None and found is not None and truth is not None:
-        mine = _are_labels(columns[found], gold[truth])
+    if gold is not None and predicted is not None and truth is not None:
+        mine = _are_labels(columns[predicted], gold[truth])
     return Sign.HEADER if mine else Sign.NONE
 
 
@@ -123,7 +123,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
     gold = _known(columns[truth])
     others = [one for one in columns if one != truth and not is_one_of(one, KEYS) and not is_key(one)]
     if chosen:
-        others = [one for one in others if one in {str(own).strip().lower() for own in chosen}]
+        others = [one for one in others if one in {str(option).strip().lower() for option in chosen}]
     alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
     if len(others) == 1 and not chosen:
         beside = is_one_of(truth, names.SURELY_GOLD) and (alike or is_one_of(others[0], names.RANKED))

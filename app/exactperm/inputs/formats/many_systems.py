@@ -80,10 +80,12 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         else:
             outputs, metric, findings = _long(frame, system, options, wanted, notes)
     if not source.is_body:
-        counts = [len(known_of(each.values)[0]) for own in outputs.values() for each in own.values()]
+        counts = [
+            len(known_of(each.values)[0]) for of_board in outputs.values() for each in of_board.values()
+        ]
         notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes += NumberReader.of(options).note()
-    boards = {name: _board(own, source) for name, own in outputs.items()}
+    boards = {name: _board(of_board, source) for name, of_board in outputs.items()}
     if any(board.weights is not None for board in boards.values()):
         notes.append(outputs_by_id.WEIGHTED)
     if any(each.by_order and isinstance(each.paths, list) for each in outputs.get(None, {}).values()):
@@ -115,21 +117,21 @@ def _long(
     rows = tables.rows_by_system(frame, [name for name in (system, dataset) if name is not None])
     systems = list(dict.fromkeys(name for name, *_ in rows))
     chosen = frozenset(_chosen(systems, systems, wanted, "systems", notes))
-    rows = {names: own for names, own in rows.items() if names[0] in chosen}
+    rows = {names: of_names for names, of_names in rows.items() if names[0] in chosen}
     taken = frozenset((system, score, cluster, weight, dataset))
     key = tables.key_of_long(frame, taken, rows.values(), options, notes)
     reader = frame.reader_of([score], options, notes)
     if not frame.is_table or score.lower() != "score":
         notes.append(f"The score of an item is its {quoted(score)}.")
     boards: Boards = {}
-    for names, own in sorted(rows.items(), key=lambda item: item[0]):
+    for names, of_names in sorted(rows.items(), key=lambda item: item[0]):
         called = " of ".join(map(quoted, names))
-        (outputs,) = tables.outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
+        (outputs,) = tables.outputs_of(frame, [score], Places(key, cluster, weight), reader, of_names, called)
         boards.setdefault(names[1] if dataset else None, {})[names[0]] = outputs
     findings, unlike = tables.runs_findings(frame, key, options), 0
     for name in sorted(boards, key=str):
-        keys, found = outputs_by_id.other_items(list(boards[name].values()), options, WHO, _place)
-        findings += found
+        keys, items_found = outputs_by_id.other_items(list(boards[name].values()), options, WHO, _place)
+        findings += items_found
         if keys and options.on_mismatch == "drop":
             unlike += len(keys)
             boards[name] = {one: outputs.without(keys) for one, outputs in boards[name].items()}
@@ -150,7 +152,9 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
     dataset = roles.sets_of(frame, options, OF_A_BOARD)
     parts: dict[str | None, Rows | None] = {None: None}
     if dataset is not None:
-        parts = {name: own for (name,), own in sorted(tables.rows_by_system(frame, [dataset]).items())}
+        parts = {
+            name: of_name for (name,), of_name in sorted(tables.rows_by_system(frame, [dataset]).items())
+        }
     taken = frozenset((cluster, weight, dataset, *(wanted or ())))
     (key,) = roles.keys_of([Side(frame, taken, next(iter(parts.values())))], options, notes)
     roles.note_index(frame, key, notes)
@@ -181,7 +185,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
             refuse_index(frame, name, outputs.values)
     if not key.columns and not frame.source.is_body:
         notes.append("The file has no ids: items were paired by their order.")
-    values = {name: outputs.values for own in boards.values() for name, outputs in own.items()}
+    values = {name: outputs.values for of_board in boards.values() for name, outputs in of_board.items()}
     if (
         len(chosen) > 2
         and wanted is None
@@ -316,10 +320,10 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
         ids, positions = _items_by_first_row([each.paths for each in listed])
         n = len(ids)
     columns: dict[str, RawColumn] = {}
-    for (name, outputs), own in zip(systems.items(), positions, strict=True):
+    for (name, outputs), of_system in zip(systems.items(), positions, strict=True):
         values, there = known_of(outputs.values)
         column = cast("Any", column_of(values, name))
-        where = own if there is None else own[there]
+        where = of_system if there is None else of_system[there]
         columns[name] = column if is_wide and there is None else Gapped(column, where, n)
     places = dict(zip(map(system_pointer, systems), zip(listed, positions, strict=True), strict=True))
 
@@ -329,11 +333,11 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
             return str(frame.at_top(columns_of.weight))
         if column not in places:
             return column
-        outputs, own = places[column]
+        outputs, place_of = places[column]
         cells: Cells = outputs.paths
         if index is None:
             return str(frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min())))
-        return "/".join([cells.place(int(np.flatnonzero(own == index)[0])), *rest])
+        return "/".join([cells.place(int(np.flatnonzero(place_of == index)[0])), *rest])
 
     clusters: Any = None
     if first.clusters[0] is not None:

@@ -80,15 +80,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
 
 
-def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[list[list[str]], Pairing]:
+def _by_id(in_front: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[list[list[str]], Pairing]:
     """Pair texts by the ids in front of their lines, which are cut off; raises InvalidTest if ids differ."""
-    sides = {role: ById(lines.ids, lines.texts) for role, lines in found.items()}
+    sides = {role: ById(lines.ids, lines.texts) for role, lines in in_front.items()}
     try:
         texts, aligned, _ = PairedColumns(sides, in_files, of_test=True).taken("error")
     except InvalidTest as error:  # no option leaves segments out
         flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
         raise InvalidTest(error.detail, flaws=flaws) from None
-    if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
+    if "documents" in files and any(lines.ids != in_front["u"].ids for lines in in_front.values()):
         detail = "Documents go by line, and the ids of the texts are in another order: sort the files in the same order."
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
     return list(texts.values()), aligned.pairing
@@ -97,10 +97,10 @@ def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[l
 def refuse_transcripts(files: Mapping[str, Source]) -> None:
     """Refuse lines with ids before a blank: they may be transcripts, as Kaldi writes them, or translations; raises InvalidTest."""
     texts = [source.lines([]) for role, source in files.items() if role in ROLES[:-1]]
-    found = ids_in_front(texts)
-    if found is not None and any(lines.blank for lines in found):
+    in_front = ids_in_front(texts)
+    if in_front is not None and any(lines.blank for lines in in_front):
         detail = (
-            f"There are ids in front of the lines, such as {quoted(found[0].ids[0])}: these may be transcripts of speech, or "
+            f"There are ids in front of the lines, such as {quoted(in_front[0].ids[0])}: these may be transcripts of speech, or "
             "translations. Choose the format: asr (word error rate), or mt (BLEU)."
         )
         titles = {"asr": "Transcripts of utterances: word error rate", "mt": "Translations: BLEU"}
@@ -113,7 +113,7 @@ def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
     H-12, score, text; T-12, text. References may be plain lines, in the order of the numbers. Raises InvalidTest if files have
     different sentences, or one twice.
     """
-    found: list[dict[int, str]] = []
+    files: list[dict[int, str]] = []
     for source in sources:
         of_reference = source.role not in ("u", "v")
         wanted = "T" if of_reference else "H"
@@ -131,13 +131,13 @@ def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
                 texts[key] = line.rpartition("\t")[2]
         if not texts:
             raise source.refused("", "no_items", f"there are no lines {wanted}-… of fairseq.")
-        if found and texts.keys() != found[0].keys():
-            other = min(texts.keys() ^ found[0].keys())
+        if files and texts.keys() != files[0].keys():
+            other = min(texts.keys() ^ files[0].keys())
             detail = f"the sentence {other} is in this file or in u, and not in both."
             raise source.refused("", "unmatched_ids", detail)
-        found.append(texts)
+        files.append(texts)
     notes.append("Sentences are paired by the numbers that fairseq gives them.")
-    return [[texts[key] for key in sorted(found[0])] for texts in found]
+    return [[texts[key] for key in sorted(files[0])] for texts in files]
 
 
 @parsed_once
@@ -229,8 +229,8 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
     notes: list[str] = []
     gold, u, v = (needed(files, role, format_) for role in ("gold", "u", "v"))
     groups, clusters = options.groups or "segment", options.clusters
-    for name, given, allowed in (("groups", groups, GROUPS), ("clusters", clusters, METRIC_CLUSTERS)):
-        if given is not None and given not in allowed:
+    for name, group, allowed in (("groups", groups, GROUPS), ("clusters", clusters, METRIC_CLUSTERS)):
+        if group is not None and group not in allowed:
             detail = f"{name} must be one of: {', '.join(allowed)}."
             raise InvalidTest.at(f"/options/{name}", "invalid_option", detail)
     if (clusters == "document") != ("documents" in files):

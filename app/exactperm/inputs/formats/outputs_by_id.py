@@ -179,10 +179,10 @@ def _aligned(
     if on_missing == BOUNDS:
         _require_boundable(u, v)
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
-    given = PairedColumns(
+    paired = PairedColumns(
         sides, lambda column, *_: sources.get(column, in_files(column)), clusters=clusters, of_test=True
     )
-    values, aligned, _ = given.taken("error" if on_missing == "zero" else on_missing)
+    values, aligned, _ = paired.taken("error" if on_missing == "zero" else on_missing)
     alone = {"u": aligned.pairing.only_u, "v": aligned.pairing.only_v}
     if on_missing != BOUNDS:
         notes += [LeftOut(role, n, "counterpart") for role, n in alone.items() if n]
@@ -226,7 +226,7 @@ def other_items(
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:  # fmt: skip
     """The keys of items whose description differs from the first system's, and a finding; raises InvalidTest if half of them differ."""
     first, *others = systems
-    found: dict[str, tuple[str, Any, Any]] = {}
+    different: dict[str, tuple[str, Any, Any]] = {}
     keys: dict[str, None] = {}
     pointer = first.source.pointer
     for other in others if options.on_mismatch != "keep" else ():
@@ -239,18 +239,18 @@ def other_items(
         keys |= dict.fromkeys(first.ids[row] for row, _ in rows)
         for at, name in differing(first.context, other.context, rows):
             row, its = rows[at]
-            pointer = pointer if found else place(other, its, name)
-            found.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
-    if not found:
+            pointer = pointer if different else place(other, its, name)
+            different.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
+    if not different:
         return (), ()
-    shown = [(key, *values) for key, values in itertools.islice(found.items(), NAMED_APART)]
-    detail = f"{len(found):,} of {len(keys):,} items are described differently in {who[0]} and in {who[1]}: {described(shown, who)}. "
-    if 2 * sum(name not in UNSURE for name, _, _ in found.values()) >= len(keys):
+    shown = [(key, *values) for key, values in itertools.islice(different.items(), NAMED_APART)]
+    detail = f"{len(different):,} of {len(keys):,} items are described differently in {who[0]} and in {who[1]}: {described(shown, who)}. "
+    if 2 * sum(name not in UNSURE for name, _, _ in different.values()) >= len(keys):
         detail += "These are two sets of items: give both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
         raise InvalidTest.at(pointer, "item_mismatch", detail, MISMATCH[1:])
     detail += "Give `on_mismatch=drop` to leave these out, or `on_mismatch=keep` if they are the same, worded differently."
     finding = Finding("item_mismatch", detail, pointer, MISMATCH)
-    return tuple(found), () if options.on_mismatch == "drop" else (finding,)
+    return tuple(different), () if options.on_mismatch == "drop" else (finding,)
 
 
 MISMATCH = (
@@ -285,10 +285,10 @@ def known_values(
         notes.append(LeftOut(role, len(side.absent), "value"))
         return side
     missing = [index for index, value in enumerate(values) if value is None]
-    said = [f"The item {quoted(str(ids[index]))} of {role} has no value." for index in missing[:NAMED_IDS]]
+    details = [f"The item {quoted(str(ids[index]))} of {role} has no value." for index in missing[:NAMED_IDS]]
     flaws = tuple(
         Flaw(outputs.pointer(index), "missing_value", detail, () if place else DROP)
-        for place, (index, detail) in enumerate(zip(missing, said, strict=False))
+        for place, (index, detail) in enumerate(zip(missing, details, strict=False))
     )
     where = in_words(outputs.pointer(missing[0]).removeprefix(f"{source.pointer}/"))
     detail = (
@@ -319,21 +319,21 @@ def written_weights(
 
 def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[str, SystemOutputs, int]]:
     """The cluster or weight of every item, and its first place; the systems must agree."""
-    found: dict[str, tuple[str, SystemOutputs, int]] = {}
+    firsts: dict[str, tuple[str, SystemOutputs, int]] = {}
     for system in systems:
         column = system.clusters if what == "cluster" else system.weights
         for index, (key, value) in enumerate(zip(system.ids, column, strict=True)):
             if value is None:
                 detail = f"{system.source.label}: the item {quoted(key)} has no {what}, and others have one."
                 raise InvalidTest.at(system.pointer(index), f"no_{what}", detail)
-            before, first, at = found.setdefault(key, (value, system, index))
+            before, first, at = firsts.setdefault(key, (value, system, index))
             if before != value:
                 label, other = system.source.label, first.source.label
                 elsewhere = in_words(first.paths[at]) + ("" if first is system else f" of {other}")
                 detail = f"{label}: the item {quoted(key)} has the {what} {quoted(value)} here and "
                 detail += f"{quoted(before)} at {elsewhere}: an item has one {what}."
                 raise InvalidTest.at(system.pointer(index), f"{what}_mismatch", detail)
-    return found
+    return firsts
 
 
 def scores_reading(
@@ -357,15 +357,15 @@ def scores_reading(
         aligned = replace(aligned, pairing=replace(aligned.pairing, slices=_slices_of(u, v, aligned)))
     if counted:
         named = [
-            {name: _numbers([row[at] for row in own], side) for at, name in enumerate(counted)}
-            for side, own in zip("uv", values, strict=True)
+            {name: _numbers([row[at] for row in of_side], side) for at, name in enumerate(counted)}
+            for side, of_side in zip("uv", values, strict=True)
         ]
         data_counts = Counts(named[0], named[1], aligned.pairing)
         return Reading("counts", data_counts, statistic, (*notes, *more_notes), format_, **known)
     data = Scores(column_of(values[0], "u"), column_of(values[1], "v"), aligned.pairing)
     if aligned.lacking is not None:
         gaps, (low, high) = aligned.lacking, options.bounds
-        only = [column_of(own, role) if len(own) else own for own, role in ((gaps.u, "u"), (gaps.v, "v"))]
+        only = [column_of(gap, role) if len(gap) else gap for gap, role in ((gaps.u, "u"), (gaps.v, "v"))]
         data = replace(data, gaps=replace(gaps, u=only[0], v=only[1], low=low, high=high))
         lacking = len(gaps.u) + len(gaps.v) + 2 * gaps.neither
         each = f"each may be anything from {low:g} to {high:g}"
@@ -400,12 +400,12 @@ def _correction(
     sides = {name: [placed(*each) for each in zip(both, "uv", strict=True)] for name, both in beside.items()}
     if not options.label_column:
         return covariates_of(sides, len(ids))
-    found = labels_of(sides[LABELS], len(ids), options.share)
-    assert found.labelled is not None
+    correction = labels_of(sides[LABELS], len(ids), options.share)
+    assert correction.labelled is not None
     notes.append(
-        f"People judged {int(found.labelled.sum()):,} of {len(ids):,} items ({options.label_column[:80]})."
+        f"People judged {int(correction.labelled.sum()):,} of {len(ids):,} items ({options.label_column[:80]})."
     )
-    return found
+    return correction
 
 
 def _slices_of(u: SystemOutputs, v: SystemOutputs, aligned: Aligned) -> Slices:

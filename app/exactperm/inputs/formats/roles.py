@@ -109,13 +109,13 @@ def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
     >>> role_of("score_baseline"), role_of("New model"), role_of("bert-base"), role_of("gpt4")
     ('v', 'u', None, None)
     """
-    own = [word for word in words(name) if word not in beside and word not in DECORATION]
-    clear = {CLEAR[word] for word in own if word in CLEAR}
-    if NEGATIONS.intersection(own) or len(clear) > 1:
+    telling = [word for word in words(name) if word not in beside and word not in DECORATION]
+    clear = {CLEAR[word] for word in telling if word in CLEAR}
+    if NEGATIONS.intersection(telling) or len(clear) > 1:
         return None
     if clear:
         return clear.pop()
-    return BRIEF.get(own[0]) if len(own) == 1 else None
+    return BRIEF.get(telling[0]) if len(telling) == 1 else None
 
 
 def roles_of(names: Sequence[str]) -> list[Role | None]:
@@ -154,10 +154,10 @@ def two_systems(
     if {"u", "v"} <= set(folded):
         chosen, how = (folded["u"], folded["v"]), ""
     else:
-        said = [labels.get(name, name) for name in names]
-        by_role = by_names(said) if len(set(said)) == len(names) > 1 else None
+        shown = [labels.get(name, name) for name in names]
+        by_role = by_names(shown) if len(set(shown)) == len(names) > 1 else None
         if by_role is not None:
-            by_role = names[said.index(by_role[0])], names[said.index(by_role[1])]
+            by_role = names[shown.index(by_role[0])], names[shown.index(by_role[1])]
         if by_role is None and len(names) != 2:
             why = "Give `system_u` and `system_v`. "
             raise choose(source.pointer, "system_u", "two systems", list(names), why)
@@ -183,8 +183,8 @@ def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestio
         kind = "a candidate" if roles[0] == "u" else "a baseline"
         why = f"Both {first} and {second} are called {kind}."
     ways = (choices, choices[::-1])
-    told = [f"{marked('system_u', u)} and {marked('system_v', v)}" for u, v in ways]
-    detail = f"{why} Give either {told[0]} (the candidate is {first}), or {told[1]} (it is {second})."
+    settings = [f"{marked('system_u', u)} and {marked('system_v', v)}" for u, v in ways]
+    detail = f"{why} Give either {settings[0]} (the candidate is {first}), or {settings[1]} (it is {second})."
     offered = [Choice(f"{u} is the candidate", {"system_u": u, "system_v": v}) for u, v in ways]
     usable = all(0 < len(choice) <= MAX_CHOICE_CHARS for choice in choices)
     return RoleQuestion(detail, tuple(offered) if usable else ())
@@ -246,10 +246,10 @@ def metric_of_columns(names: Sequence[str]) -> str | None:
         return None
     for pattern in (PART, CAMEL):
         parts = [pattern.findall(name) for name in names]
-        folded = [[part.lower() for part in own] for own in parts]
+        folded = [[part.lower() for part in name_parts] for name_parts in parts]
         common = set(folded[0]).intersection(*folded[1:])
         shared = "_".join(part for part in parts[0] if part.lower() in common)
-        rests = [[part for part in own if part not in common] for own in folded]
+        rests = [[part for part in name_parts if part not in common] for name_parts in folded]
         if shared and of_name(shared) is not None and _are_systems(rests):
             return shared
     return None
@@ -277,20 +277,20 @@ def measured(
         return Measured(metric_of(u))
     numbered = NUMBER.sub("", u) == NUMBER.sub("", v)  # rouge_1 and rouge_2 are two metrics
     shared = None if numbered else metric_of_columns((u, v))
-    own = [_telling(name) for name in (u, v)]
+    telling_words = [_telling(name) for name in (u, v)]
     known = [of_name(name) for name in (u, v)]
-    if sorted(own[0]) == sorted(own[1]) and not any(map(negated, (u, v))):
-        told = (name.strip() for name, higher in zip((u, v), known, strict=True) if higher is not None)
-        named = next(told, None)
-        question = None if shared or named or not own[0] else _unknown(own[0])
+    if sorted(telling_words[0]) == sorted(telling_words[1]) and not any(map(negated, (u, v))):
+        known_names = (name.strip() for name, higher in zip((u, v), known, strict=True) if higher is not None)
+        named = next(known_names, None)
+        question = None if shared or named or not telling_words[0] else _unknown(telling_words[0])
         return Measured(shared or named, question)
     if shared is not None:
         return Measured(shared)
     roles = [
         not telling and any(word in ROLE_WORDS - {"u", "v"} for word in words(name))
-        for name, telling in zip((u, v), own, strict=True)
+        for name, telling in zip((u, v), telling_words, strict=True)
     ]
-    generic = [not words and not role for words, role in zip(own, roles, strict=True)]
+    generic = [not words and not role for words, role in zip(telling_words, roles, strict=True)]
     other = (v if generic[0] else u).strip()
     unnamed = any(generic) and not any(map(negated, (u, v)))
     if unnamed and other not in both():
@@ -368,7 +368,7 @@ def is_context(name: str) -> bool:
 
 def differing(u: Context, v: Context, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
     """The pairs of rows that differ in a shared column, with its name; blank values are not compared."""
-    found: dict[int, str] = {}
+    differences: dict[int, str] = {}
     for name in sorted(u, key=lambda name: name in UNSURE):
         constant = (
             folded(name) not in _DATA_SETS and name in v and _is_constant(u[name]) and _is_constant(v[name])
@@ -381,8 +381,8 @@ def differing(u: Context, v: Context, pairs: Sequence[tuple[int, int]]) -> list[
             if here == there or here in (None, "") or there in (None, ""):
                 continue
             if str(here).strip() != str(there).strip():
-                found.setdefault(position, name)
-    return sorted(found.items())
+                differences.setdefault(position, name)
+    return sorted(differences.items())
 
 
 def _is_constant(values: Sequence[Any]) -> bool:

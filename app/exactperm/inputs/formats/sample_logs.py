@@ -92,9 +92,9 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         rows.append(
             Row(key, {metric: number}, path, cluster=cluster, places=places, run=epoch, context=context)
         )
-    said = [f"The scorer is {scorer[:60]}."]
+    sentences = [f"The scorer is {scorer[:60]}."]
     if options.on_missing == ZERO:
-        said.append("N, no answer, counts 0 (on_missing: zero), as in Inspect's accuracy().")
+        sentences.append("N, no answer, counts 0 (on_missing: zero), as in Inspect's accuracy().")
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {
@@ -111,7 +111,7 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
     return Rows(
         source, rows, str(about.get("model", source.name)), metric, called="", measured=metric_of(scorer if options.metric is None else f"{scorer}/{metric}"),
         higher_is_better=True if graded else None, agree={"scorer": (scorer, "")}, task=str(about.get("task", "")) or None,
-        repeats=True, most=options.reduce_epochs == "max", partial=True, at_rows=True, ways=(EACH_EPOCH,), notes=tuple(said),
+        repeats=True, most=options.reduce_epochs == "max", partial=True, at_rows=True, ways=(EACH_EPOCH,), notes=tuple(sentences),
     )  # fmt: skip
 
 
@@ -250,8 +250,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             _read_shares(table, metrics[0])
         known = {"metric": metrics[0], "higher_is_better": True, "counted": RIGHT_OF, "statistic": RATIO}
     elif metrics[0] != metrics[1]:  # chosen by metric_u and metric_v
-        said = measured(*metrics, v.source.pointer, chosen=True)
-        known = {"metric": said.metric, "direction_question": said.direction_question}
+        measure = measured(*metrics, v.source.pointer, chosen=True)
+        known = {"metric": measure.metric, "direction_question": measure.direction_question}
     for table, metric in zip((u, v), metrics, strict=True):
         for row in table.rows:
             if metric not in row.values:
@@ -274,11 +274,11 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     answers = [each[0] if isinstance(each, list) and each else None for each in requests]
     rows = [
         Row(
-            key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=len(own) if isinstance(own, list) else 1,
+            key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=len(answer) if isinstance(answer, list) else 1,
             cluster=cluster_of(options.clusters, source, path, value, "", "doc"), context={name: value.get(name) for name in described} | slices_in(options.slices, value, "", "doc"),
             same={name: (value.get(name), f"{path}/{name}") for name in ("doc_hash", "target_hash")},
         )
-        for (path, value), own in zip(records, answers, strict=True)
+        for (path, value), answer in zip(records, answers, strict=True)
     ]  # fmt: skip
     first = rows[0]
     listed = first.values.get("metrics")

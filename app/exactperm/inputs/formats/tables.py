@@ -121,26 +121,26 @@ def outputs_of(
     Raises InvalidTest if a key is missing, repeats where it may not (for `system` of a long table; "" on a board) or has two clusters,
     or if a value is not a number.
     """
-    key, own = places.key, np.arange(frame.n) if rows is None else rows
+    key, at_rows = places.key, np.arange(frame.n) if rows is None else rows
     columns: list[Any] = [
-        _checked(frame, score, frame.values(score, reader, rows, gaps=gaps), own) for score in scores
+        _checked(frame, score, frame.values(score, reader, rows, gaps=gaps), at_rows) for score in scores
     ]
-    ids, empty = ids_of(frame, key, own), [0] * len(columns)
+    ids, empty = ids_of(frame, key, at_rows), [0] * len(columns)
     for score in scores:
         refuse_metrics(frame, key, score)
     if not key.columns:
         refuse_averages(frame, (*scores, places.cluster))
-    clusters: Any = None if places.cluster is None else frame.texts(places.cluster, own)
-    weights: Any = None if places.weight is None else _weights(frame, places.weight, own, reader)
+    clusters: Any = None if places.cluster is None else frame.texts(places.cluster, at_rows)
+    weights: Any = None if places.weight is None else _weights(frame, places.weight, at_rows, reader)
     if key.columns and not key.numbered and not frame.is_unique(key.columns, rows):
         if not key.repeats:
-            raise _twice(frame, ids, own, key, system)
+            raise _twice(frame, ids, at_rows, key, system)
         codes = numbered(ids)[0]
         order, lengths = np.argsort(codes, kind="stable"), np.bincount(codes)
         if (
             clusters is not None and key.run is not None
         ):  # run r of all items of a cluster is exchanged together
-            order = np.lexsort((numbered(frame.texts(key.run, own))[0], codes))
+            order = np.lexsort((numbered(frame.texts(key.run, at_rows))[0], codes))
         first = order[np.cumsum(lengths) - lengths]
         before = first[codes].tolist()
         for column, what in ((clusters, "cluster"), (weights, "weight")):
@@ -148,28 +148,30 @@ def outputs_of(
             if at is not None:
                 here, there = (quoted(str(column[row])) for row in (at, before[at]))
                 detail = f"the item {quoted(ids[at])} has the {what} {here} here and {there} before."
-                raise frame.refused(int(own[at]), "", f"{what}_mismatch", detail)
+                raise frame.refused(int(at_rows[at]), "", f"{what}_mismatch", detail)
         empty = [column.count(None) if isinstance(column, list) else 0 for column in columns]
         for score, column in zip(scores, columns, strict=True) if clusters is not None and any(empty) else ():
             if None in column:
                 detail = "a run has no value, and the items of a cluster need the same runs."
-                raise frame.refused(int(own[column.index(None)]), score, "missing_value", detail)
+                raise frame.refused(int(at_rows[column.index(None)]), score, "missing_value", detail)
         columns = [_joined(column, order, lengths) for column in columns]
         ids = taken(ids, first)
         clusters, weights = (column and taken(column, first) for column in (clusters, weights))
-        own = own[first]
+        at_rows = at_rows[first]
     context = {
-        folded(name): frame.column(name) if len(own) == frame.n else taken_rows(frame.column(name), own)
+        folded(name): frame.column(name)
+        if len(at_rows) == frame.n
+        else taken_rows(frame.column(name), at_rows)
         for name in (frame.names if frame.has_header else ())
         if is_context(name) and name not in (*scores, places.cluster, places.weight, *key.columns)
     }
     if places.slices is not None:
-        labels = taken_rows(frame.column(places.slices), own)
+        labels = taken_rows(frame.column(places.slices), at_rows)
         context[SLICES] = list(map(labels_in_cell, labels)) if frame.is_table else labels
     nothing: list[str | None] = [None] * len(ids)
     systems = [
         SystemOutputs(
-            frame.source, not key.columns, ids, column, Cells(frame, own, score, places), clusters or nothing, weights or nothing,
+            frame.source, not key.columns, ids, column, Cells(frame, at_rows, score, places), clusters or nothing, weights or nothing,
             context=context, empty=without,
         )
         for score, column, without in zip(scores, columns, empty, strict=True)
@@ -185,25 +187,27 @@ def _beside(
 ) -> dict[str, Sequence[SystemOutputs]]:  # fmt: skip
     """The labels or covariates of both systems by name, which are in columns of one table where these are the `systems`' too."""
     option = "label_column" if options.label_column else "covariates"
-    asked = roles.asked_beside(options)
-    if not asked:
+    columns_beside = roles.asked_beside(options)
+    if not columns_beside:
         return {}
     if systems:
-        pairs = [roles.pair_beside(sides[0][0], option, text, systems) for text in asked.values()]
+        pairs = [roles.pair_beside(sides[0][0], option, text, systems) for text in columns_beside.values()]
     else:
         # One name is that of the column on both sides.
-        halves = [(text.split(":") * 2)[:2] for text in asked.values()]
+        halves = [(text.split(":") * 2)[:2] for text in columns_beside.values()]
         frames = [frame for frame, _, _ in sides]
         pairs = [
             (str(frames[0].chosen(option, u.strip())), str(frames[1].chosen(option, v.strip()))) for u, v in halves
         ]  # fmt: skip
     # Covariates are no scores, which `decimals` rounds.
-    own = options if options.label_column else replace(options, decimals=None)
-    found = []
+    reader_options = options if options.label_column else replace(options, decimals=None)
+    outputs = []
     for side, (frame, places, rows) in enumerate(sides):
         names = [pair[side] for pair in pairs]
-        found.append(outputs_of(frame, names, places, frame.reader_of(names, own, notes), rows, gaps=True))
-    return dict(zip(asked, zip(*found, strict=True), strict=True))
+        outputs.append(
+            outputs_of(frame, names, places, frame.reader_of(names, reader_options, notes), rows, gaps=True)
+        )
+    return dict(zip(columns_beside, zip(*outputs, strict=True), strict=True))
 
 
 def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows) -> Column | list[Value]:
@@ -289,9 +293,9 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
     """Refuse a row of averages at an end of a frame without a key, where it would be paired as an item. Columns `beside` are skipped."""
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return
-    found = roles.averages_row(frame, [name for name in frame.names if name not in beside])
-    if found is not None:
-        row, name = found
+    average = roles.averages_row(frame, [name for name in frame.names if name not in beside])
+    if average is not None:
+        row, name = average
         detail = f"{escaped(name)} is {quoted(str(frame.cell(row, name)))}: a row of averages or totals is not an item. "
         detail += f"Remove it; or give {marked('id_column', name)}, if it is an item."
         raise frame.refused(row, name, "summary_row", detail)
@@ -366,8 +370,8 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         [str(frame.find((name,))) for name in counted] or [roles.score_of(frame, options)] for frame in frames
     ]
     readers = [
-        NumberReader.of(options) if counted else frame.reader_of(own, options, notes)
-        for frame, own in zip(frames, columns, strict=True)
+        NumberReader.of(options) if counted else frame.reader_of(named, options, notes)
+        for frame, named in zip(frames, columns, strict=True)
     ]
     if readers[0].percent != readers[1].percent:
         detail = "Only one of the files has percent signs in its scores: write both in the same way."
@@ -375,14 +379,15 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     others = (roles.cluster_of, roles.slices_of, *(() if counted else (roles.weight_of, roles.system_of)))
     sides = [
         Side(
-            frame, frozenset((*own, *(of(frame, options) for of in others), *roles.beside_of(frame, options)))
+            frame,
+            frozenset((*named, *(of(frame, options) for of in others), *roles.beside_of(frame, options))),
         )
-        for frame, own in zip(frames, columns, strict=True)
+        for frame, named in zip(frames, columns, strict=True)
     ]
     keys = roles.keys_of(sides, options, notes)
     clusters = [roles.cluster_of(frame, options) for frame in frames]
-    for frame, key, other, own in zip(frames, keys, keys[::-1], columns, strict=True):
-        likely = [name for name in frame.names if frame.has_header and name not in own]
+    for frame, key, other, named in zip(frames, keys, keys[::-1], columns, strict=True):
+        likely = [name for name in frame.names if frame.has_header and name not in named]
         if not key.columns and other.columns and likely:
             why = f"{frame.source.label}: this file has no ids and the other has; both need them. "
             raise choose(frame.source.pointer, "id_column", "column of ids", likely, why, "mixed_forms")
@@ -390,14 +395,14 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
     systems, of_rows = [], list[Places]()
-    for frame, key, own, reader in zip(frames, keys, columns, readers, strict=True):
+    for frame, key, named, reader in zip(frames, keys, columns, readers, strict=True):
         roles.note_index(frame, key, notes)
         places = replace(Places.of(frame, options), key=key)
         if counted:
             places = replace(places, key=Key(key.columns), weight=None)
-        (outputs,) = outputs_of(frame, own[:1], places, reader)
+        (outputs,) = outputs_of(frame, named[:1], places, reader)
         of_rows.append(places)
-        systems.append(replace(outputs, values=frame.tuples(own, reader)) if counted else outputs)
+        systems.append(replace(outputs, values=frame.tuples(named, reader)) if counted else outputs)
     u, v = systems
     if counted:
         spec = next(spec for each, spec in COUNT_STATISTICS if each == set(counted))
@@ -405,19 +410,19 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
             u, v, options, notes, format_, clustered=None not in clusters, counted=counted, statistic=spec,
             more_notes=[f"The counts of an item are {', '.join(counted)}."], metric="wer" if spec.name == "ratio" else None,
         )  # fmt: skip
-    names, said = None, Measured()
+    names, measure = None, Measured()
     if all(frame.has_header for frame in frames):
         names = columns[0][0], columns[1][0]
-        said = measured(*names, frames[1].top, both=lambda: _of_both(frames, options, keys))
-        notes += said.notes
+        measure = measured(*names, frames[1].top, both=lambda: _of_both(frames, options, keys))
+        notes += measure.notes
         if not frames[0].is_table:
             notes += [
                 Remark(role, f"the score of an item is its {quoted(name)}.")
                 for role, name in zip("uv", names, strict=True)
             ]
     return scores_reading(
-        u, v, options, notes, format_, clustered=None not in clusters, metric=said.metric, direction_question=said.direction_question,
-        score_names=names, findings=(*said.findings, *runs_findings(frames[0], keys[0], options)),
+        u, v, options, notes, format_, clustered=None not in clusters, metric=measure.metric, direction_question=measure.direction_question,
+        score_names=names, findings=(*measure.findings, *runs_findings(frames[0], keys[0], options)),
         id_column=",".join(keys[0].columns) if keys[0].shown else None,
         beside=_beside([(frame, places, None) for frame, places in zip(frames, of_rows, strict=True)], options, notes),
     )  # fmt: skip
@@ -459,14 +464,14 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
         return frame
     rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
     header = frame.names if frame.has_header else rows.pop(0)  # only here 0 and 1 may be names of columns
-    found = mapped(lambda _: frame.top, outcomes.unrolled, header, rows, has_header=frame.has_header)
-    if found is None:
+    table = mapped(lambda _: frame.top, outcomes.unrolled, header, rows, has_header=frame.has_header)
+    if table is None:
         return frame
-    frame.source.refuse_more(len(found.rows), options.max_items)
-    notes.append(f"{frame.source.label}: {found.note}")
-    made = dict(zip(found.header, map(list, zip(*found.rows, strict=True)), strict=True))
+    frame.source.refuse_more(len(table.rows), options.max_items)
+    notes.append(f"{frame.source.label}: {table.note}")
+    made = dict(zip(table.header, map(list, zip(*table.rows, strict=True)), strict=True))
     return Frame(
-        frame.source, found.header, len(found.rows), made.__getitem__, lambda row: frame.path(found.origin[row] + (not frame.has_header)), top=frame.top
+        frame.source, table.header, len(table.rows), made.__getitem__, lambda row: frame.path(table.origin[row] + (not frame.has_header)), top=frame.top
     )  # fmt: skip
 
 
@@ -483,12 +488,12 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     names = systems.u, systems.v
     reader = frame.reader_of(names, options, notes)
     u, v = outputs_of(frame, names, places, reader)
-    said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
-    notes += said.notes
+    measure = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
+    notes += measure.notes
     return scores_reading(
-        u, v, options, notes, format_, clustered=places.cluster is not None, names=systems.names, metric=said.metric,
-        role_question=systems.question, direction_question=said.direction_question,
-        findings=(*said.findings, *runs_findings(frame, key, options), *([] if places.cluster else _runs_finding(frame, key))),
+        u, v, options, notes, format_, clustered=places.cluster is not None, names=systems.names, metric=measure.metric,
+        role_question=systems.question, direction_question=measure.direction_question,
+        findings=(*measure.findings, *runs_findings(frame, key, options), *([] if places.cluster else _runs_finding(frame, key))),
         beside=_beside([(frame, places, None)] * 2, options, notes, names),
     )  # fmt: skip
 
@@ -560,7 +565,7 @@ def key_of_long(
     frame: Frame, taken: frozenset[str | None], rows: Iterable[Rows], options: ReaderOptions, notes: list[str]
 ) -> Key:
     """The key of a long table, which must have one, as the order of rows does not pair items. Raises InvalidTest."""
-    sides = [Side(frame, taken, own) for own in rows]
+    sides = [Side(frame, taken, of_system) for of_system in rows]
     (key, *_) = roles.keys_of(sides, options, notes)
     if not key.columns:
         what = "column of ids" if frame.is_table else "field of ids"
@@ -572,15 +577,15 @@ def key_of_long(
 
 
 def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    rows = {name: own for (name,), own in rows_by_system(frame, [system]).items()}
+    rows = {name: both for (name,), both in rows_by_system(frame, [system]).items()}
     chosen = two_systems(list(rows), options, frame.source, notes)
     score = roles.score_of(frame, options)
-    places, own = Places.of(frame, options), (rows[chosen.u], rows[chosen.v])
+    places, both = Places.of(frame, options), (rows[chosen.u], rows[chosen.v])
     taken = places.beside | {system, score} | roles.beside_of(frame, options)
-    key = key_of_long(frame, taken, own, options, notes)
+    key = key_of_long(frame, taken, both, options, notes)
     places, reader = replace(places, key=key), frame.reader_of([score], options, notes)
-    (u,), (v,) = (outputs_of(frame, [score], places, reader, each) for each in own)
-    others = frame.n - sum(map(len, own))
+    (u,), (v,) = (outputs_of(frame, [score], places, reader, each) for each in both)
+    others = frame.n - sum(map(len, both))
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
     if not frame.is_table:
@@ -588,7 +593,7 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
     return scores_reading(
         u, v, options, notes, format_, clustered=places.cluster is not None, names=chosen.names, metric=metric_of(score),
         role_question=chosen.question, findings=runs_findings(frame, key, options),
-        beside=_beside([(frame, places, each) for each in own], options, notes),
+        beside=_beside([(frame, places, each) for each in both], options, notes),
     )  # fmt: skip
 
 

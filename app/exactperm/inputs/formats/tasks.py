@@ -75,13 +75,13 @@ def by_folders(paths: Sequence[Sequence[str]]) -> list[str] | None:
     >>> by_folders([("runs", "a", "out"), ("runs", "b", "out")])
     ['a', 'b']
     """
-    of_sizes = ([tuple(own[-size:]) for own in paths] for size in range(1, max(map(len, paths)) + 1))
-    tails = next((own for own in of_sizes if len(set(own)) == len(own)), None)
+    of_sizes = ([tuple(path[-size:]) for path in paths] for size in range(1, max(map(len, paths)) + 1))
+    tails = next((ends for ends in of_sizes if len(set(ends)) == len(ends)), None)
     if tails is None:
         return None
-    while len(tails[0]) > 1 and len({own[-1] for own in tails}) == 1 and min(map(len, tails)) > 1:
-        tails = [own[:-1] for own in tails]
-    return ["/".join(own) for own in tails]
+    while len(tails[0]) > 1 and len({tail[-1] for tail in tails}) == 1 and min(map(len, tails)) > 1:
+        tails = [tail[:-1] for tail in tails]
+    return ["/".join(tail) for tail in tails]
 
 
 def tasks_of(names: Sequence[str]) -> list[str] | None:
@@ -95,25 +95,25 @@ def tasks_of(names: Sequence[str]) -> list[str] | None:
     ['mmlu:subject=anatomy']
     """
     paths = [_parts(name) for name in names]
-    if len({own[-1] for own in paths}) == len(paths):
-        return [own[-1] for own in paths]
+    if len({path[-1] for path in paths}) == len(paths):
+        return [path[-1] for path in paths]
     return by_folders(paths)
 
 
 def _parts(name: str) -> list[str]:
     """The folders of a path, and the task in the name of its file."""
     *folders, file = [part for part in name.split("/") if part] or [name]
-    folders, own = folders[-MAX_FOLDERS:], stem(file)
-    if own == PER_INSTANCE and folders:
+    folders, name_of_file = folders[-MAX_FOLDERS:], stem(file)
+    if name_of_file == PER_INSTANCE and folders:
         return [_OF_MODEL.sub("", part) or part for part in folders]
-    return [*folders, task_in(own) or own]
+    return [*folders, task_in(name_of_file) or name_of_file]
 
 
 def task_in(name: str) -> str | None:
     """The task in a file name of a known tool; None for other names."""
-    own = stem(name.rpartition("/")[2])
-    found = next((match for pattern in _NAMED_BY_TOOLS if (match := pattern.fullmatch(own))), None)
-    return None if found is None else found["task"]
+    file_name = stem(name.rpartition("/")[2])
+    tool_match = next((match for pattern in _NAMED_BY_TOOLS if (match := pattern.fullmatch(file_name))), None)
+    return None if tool_match is None else tool_match["task"]
 
 
 # Tasks
@@ -137,14 +137,14 @@ def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops:
             raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
     alone = {role: file for role, file in files.items() if role not in SYSTEMS and not file.parts}
     divided = {role: (role, file.parts or (file,)) for role, file in files.items() if role not in alone}
-    own = options if drops else replace(options, on_missing="error", missing_range=None)
+    of_task_options = options if drops else replace(options, on_missing="error", missing_range=None)
     if options.clusters in (ITEM, TASK):
-        own = replace(own, clusters=None)
+        of_task_options = replace(of_task_options, clusters=None)
     if options.slices == TASK:
-        own = replace(own, slices=None)
+        of_task_options = replace(of_task_options, slices=None)
     way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
     readings, notes = each_task(
-        divided, lambda _, of_task: read_single({role: of_task.get(role, file) for role, file in files.items()}, own),
+        divided, lambda _, of_task: read_single({role: of_task.get(role, file) for role, file in files.items()}, of_task_options),
         drop="drop", dropped=options.on_missing == "drop", way=way,
     )  # fmt: skip
     notes += [
@@ -235,17 +235,17 @@ def named(error: InvalidTest, name: str | None, where: str, role: str = "v") -> 
     other = "u" if role == "v" else "v"
     flaws = []
     for flaw in () if name is None else error.flaws:
-        inside, own = is_in(where, flaw.pointer), flaw
+        inside, moved = is_in(where, flaw.pointer), flaw
         if inside or flaw.code == "no_common_ids":
-            own = replace(
+            moved = replace(
                 flaw,
                 pointer=flaw.pointer if inside else where,
                 detail=f"{flaw.detail} ({role} is {quoted(name)})",
             )
         elif flaw.code == "unmatched_ids" and flaw.pointer.endswith((f"/request/{other}", f"/files/{other}")):
             _, _, ids = flaw.detail.partition(f"Without a counterpart in {role}:")
-            own = replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of {other}:{ids}")
-        flaws.append(own)
+            moved = replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of {other}:{ids}")
+        flaws.append(moved)
     if name is None or tuple(flaws) == error.flaws:
         return error
     return InvalidTest(f"{error.detail} ({role} is {quoted(name)})", flaws=tuple(flaws))
@@ -392,8 +392,8 @@ def of_tasks(tasks: Mapping[str, Sequence[Note]], most: int) -> list[Note]:
     others = {task: [note for note in notes if not isinstance(note, Read)] for task, notes in tasks.items()}
     common = set.intersection(*map(set, others.values()))
     notes: list[Note] = [note for note in next(iter(others.values())) if note in common]
-    for task, own in others.items():
-        notes += [Remark(task[:80], str(note)) for note in own if note not in common]
+    for task, notes_of in others.items():
+        notes += [Remark(task[:80], str(note)) for note in notes_of if note not in common]
     return at_most(notes, most)
 
 

@@ -58,8 +58,8 @@ def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
         for index, key in enumerate(ids):
             text = key_of(key, source, f"{name}/{index}", "id")
             rows.setdefault(text, Row(text, {"resolved": int(at == 0)}, f"{name}/{index}", None))
-    said = () if newer else (OLDER,)
-    return Rows(source, [*rows.values()], metric="resolved", higher_is_better=True, notes=said)
+    notes_read = () if newer else (OLDER,)
+    return Rows(source, [*rows.values()], metric="resolved", higher_is_better=True, notes=notes_read)
 
 
 def _count_absent(
@@ -71,8 +71,8 @@ def _count_absent(
         for key in absent:
             mine.add(key, 0, "")
         if absent:
-            said = f"{len(absent):,} items that only the other file names count 0."
-            notes.append(Remark(mine.source.role, said))
+            note = f"{len(absent):,} items that only the other file names count 0."
+            notes.append(Remark(mine.source.role, note))
     return ()
 
 
@@ -198,8 +198,8 @@ def _opencompass_details(value: Object) -> tuple[Object, str]:
 
 def _is_opencompass(look: FirstLook) -> bool:
     first: Object = next(iter(_opencompass_details(look.whole)[0].values()), {})
-    said = {"prediction", "predictions", "pred", "origin_prediction"}
-    return "correct" in first and not said.isdisjoint(first)
+    predictions = {"prediction", "predictions", "pred", "origin_prediction"}
+    return "correct" in first and not predictions.isdisjoint(first)
 
 
 def _opencompass(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -231,10 +231,10 @@ def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: F
             for _, one in source.objects(case.get("metricsData") or [], f"{path}/metricsData")
         }
         # evaluate() numbers its cases (test_case_0), so a name may repeat, and the input distinguishes them.
-        name, asked = str(case.get("name")), case.get("input")
-        key = str(asked) if asked is not None and names[name] > 1 else name
+        name, prompt = str(case.get("name")), case.get("input")
+        key = str(prompt) if prompt is not None and names[name] > 1 else name
         gold = {"expected output": case.get("expectedOutput")}
-        rows.append(Row(key, numbers, path, None, same={"input": (asked, f"{path}/input")}, context=gold))
+        rows.append(Row(key, numbers, path, None, same={"input": (prompt, f"{path}/input")}, context=gold))
     return Rows(source, rows)
 
 
@@ -260,10 +260,10 @@ def _mt_bench(source: Source, options: ReaderOptions, notes: list[Any], files: F
         numbers = {"score": None if row.get("score") == -1 else row.get("score")}
         run = turn if isinstance(turn, int | str) else None
         rows.append(Row(key, numbers, path, system=str(row.get("model")), run=run))
-    said = ["The turns of a question are averaged, and swap as a whole."]
+    remarks = ["The turns of a question are averaged, and swap as a whole."]
     if failed:
-        said.append(f"{source.label}: {failed:,} judgments failed (-1) and are missing.")
-    return Rows(source, rows, metric="score", higher_is_better=True, repeats=True, notes=tuple(said))
+        remarks.append(f"{source.label}: {failed:,} judgments failed (-1) and are missing.")
+    return Rows(source, rows, metric="score", higher_is_better=True, repeats=True, notes=tuple(remarks))
 
 
 # Votes: the winner of a pair, or by how much it won.
@@ -301,8 +301,8 @@ def _of_games(records: list[Record]) -> Iterator[Record]:
             continue
         first, second = str(row["baseline"]), str(row["model"])
         for a, b, game in zip((first, second), (second, first), row["games"] or (), strict=False):
-            said = VERDICT.fullmatch(str((game or {}).get("score")))
-            winner = said and ("tie" if said[2] else f"model_{said[4 if said[3] else 1].lower()}")
+            verdict = VERDICT.fullmatch(str((game or {}).get("score")))
+            winner = verdict and ("tie" if verdict[2] else f"model_{verdict[4 if verdict[3] else 1].lower()}")
             yield Record(path, {"uid": row.get("uid"), "model_a": a, "model_b": b, "winner": winner})
 
 
@@ -437,7 +437,7 @@ def _squad_scores(answer: str, golds: list[str]) -> dict[str, float]:
 
 
 def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    texts_of: dict[str, list[str]] = {}
     if source.text([]).lstrip().startswith("["):  # HotpotQA
         rows = source.objects(source.decoded(notes))
         return {str(row.get("_id")): [str(row.get("answer", ""))] for _, row in rows}
@@ -450,11 +450,11 @@ def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
             for question in each(paragraph, "data", "paragraphs", "qas"):
                 answers = each(question, "data", "paragraphs", "qas", "answers")
                 texts = [str(answer.get("text", "")) for answer in answers]
-                found[str(question.get("id"))] = [text for text in texts if _squad_words(text)]
-    if not found:
+                texts_of[str(question.get("id"))] = [text for text in texts if _squad_words(text)]
+    if not texts_of:
         detail = "there are no questions in data, paragraphs, qas; give the file of SQuAD's form as gold."
         raise source.refused("", "missing_field", detail, "data")
-    return found
+    return texts_of
 
 
 def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:

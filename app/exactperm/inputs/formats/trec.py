@@ -92,16 +92,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             raise choose(systems[0].pointer, "measure", "measure", names or list(printed[0]))
         measure, reader = options.measure or names[0], NumberReader.of(options)
         u, v = outputs = [SystemOutputs(source) for source in systems]
-        for source, rows, own in zip(systems, printed, outputs, strict=True):
+        for source, rows, of_system in zip(systems, printed, outputs, strict=True):
             if measure not in rows:
                 why = f"{source.label} has no measure {quoted(measure)}. "
                 raise choose(source.pointer, "measure", "measure", list(rows), why)
             for number, query, value in rows[measure]:
-                own.add(query, reader.of_text(value, source.line(number, "value")), f"line/{number}")
-    said = f"The measure is {measure[:40]}."
+                of_system.add(query, reader.of_text(value, source.line(number, "value")), f"line/{number}")
+    note = f"The measure is {measure[:40]}."
     if "qrels" in files and options.measure is None:
-        said = f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
-    notes.append(said)
+        note = f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
+    notes.append(note)
     if options.on_missing == "zero":
         if measure.startswith("gm_"):
             detail = (
@@ -115,8 +115,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             n = len(absent) + system.values.count(None)
             system.values = [0 if value is None else value for value in system.values]
             if n:
-                said = f"{n:,} queries without a value count 0 (on_missing: zero)."
-                notes.append(Remark(system.source.role, said))
+                note = f"{n:,} queries without a value count 0 (on_missing: zero)."
+                notes.append(Remark(system.source.role, note))
         options = replace(options, on_missing="error")
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
     try:
@@ -134,15 +134,15 @@ def measure_of(name: str) -> str:
     >>> measure_of("nDCG@10"), measure_of("AP"), measure_of("IPrec@0.1"), measure_of("P_10")
     ('ndcg_cut_10', 'map', 'iprec_at_recall_0.10', 'P_10')
     """
-    found = NAMED.fullmatch(name)
-    if found is None:
+    match = NAMED.fullmatch(name)
+    if match is None:
         return name
-    own, cut = found["name"].lower(), found["cut"]
+    name_of_measure, cut = match["name"].lower(), match["cut"]
     if cut is None:
-        return WHOLE.get(own, name)
-    if own not in CUT or ("." in cut) != (own == "iprec"):
+        return WHOLE.get(name_of_measure, name)
+    if name_of_measure not in CUT or ("." in cut) != (name_of_measure == "iprec"):
         return name
-    return f"{CUT[own]}_{float(cut):.2f}" if "." in cut else f"{CUT[own]}_{int(cut)}"
+    return f"{CUT[name_of_measure]}_{float(cut):.2f}" if "." in cut else f"{CUT[name_of_measure]}_{int(cut)}"
 
 
 def is_of_ir_measures(fields: list[str]) -> bool:
@@ -198,23 +198,23 @@ def _evaluated(
     judged, _ = _by_query(qrels, notes)
     n = sum(map(len, judged.values()))
     notes.append(f"{n:,} judgements of {len(judged):,} queries read from {qrels.label}.")
-    found = [_by_query(source, notes) for source in runs]
-    for source, (ranked, _) in zip(runs, found, strict=True):
+    read = [_by_query(source, notes) for source in runs]
+    for source, (ranked, _) in zip(runs, read, strict=True):
         n = sum(map(len, ranked.values()))
-        said = f"{n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
-        notes.append(Remark(source.role, said))
-    neither = {query for query in judged if not any(query in ranked for ranked, _ in found)}
+        note = f"{n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
+        notes.append(Remark(source.role, note))
+    neither = {query for query in judged if not any(query in ranked for ranked, _ in read)}
     if 0 < len(neither) < len(judged) and options.on_missing != "zero":
         # Without -c trec_eval takes the topics of a run: a topic that both lack is not an item.
         judged = {query: of_query for query, of_query in judged.items() if query not in neither}
         notes.append(f"{len(neither):,} judged queries that neither run has were skipped, as trec_eval does.")
     systems = []
-    for source, (ranked, lines) in zip(runs, found, strict=True):
+    for source, (ranked, lines) in zip(runs, read, strict=True):
         outputs, values = SystemOutputs(source), _values(judged, ranked, measure)
         unjudged = sum(query not in judged for query in ranked)
         if unjudged:
-            said = f"{unjudged:,} queries without judgements were skipped, as trec_eval does."
-            notes.append(Remark(source.role, said))
+            note = f"{unjudged:,} queries without judgements were skipped, as trec_eval does."
+            notes.append(Remark(source.role, note))
         for query in judged:
             value = values.get(query)
             if value is not None and options.decimals is not None:
@@ -241,7 +241,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
     """The relevance of documents, or their scores in a run, by query; and the first line of each query."""
     judged = source.role == "qrels"
     widths, what = (QRELS_FIELDS, WHAT_QRELS) if judged else (RUN_FIELDS, WHAT_RUN)
-    found: ByQuery = {}
+    ranked: ByQuery = {}
     first: dict[str, int] = {}
     width = None
     if source.content.lstrip()[:1] == b"{":
@@ -257,9 +257,9 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
         query = fields[0]
         if number == 1 and judged and fields[-1].lower() in BEIR_HEADER:
             continue
-        if query not in found:
-            found[query], first[query] = {}, number
-        of_query = found[query]
+        if query not in ranked:
+            ranked[query], first[query] = {}, number
+        of_query = ranked[query]
         document, text = (
             (fields[2], fields[4]) if len(fields) == 6 else (fields[-2 if judged else 1], fields[-1])
         )
@@ -280,22 +280,22 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
             detail = f"the document {quoted(document)} is {how} twice for {quoted(query)}."
             raise source.refused(number, "duplicate_id", detail)
         of_query[document] = int(value) if judged else value
-    if not found:
+    if not ranked:
         raise source.empty()
-    return found, first
+    return ranked, first
 
 
 def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
     """Qrels or a run in the form of ranx and pytrec_eval: `{query: {document: number}}`."""
-    found = source.decoded(notes)
-    queries = list(found.values()) if isinstance(found, dict) else []
+    document = source.decoded(notes)
+    queries = list(document.values()) if isinstance(document, dict) else []
     values = [value for query in queries if isinstance(query, dict) for value in query.values()]
     most, types = (MAX_RELEVANCE, (int,)) if judged else (sys.float_info.max, (int, float))
     right = [type(value) in types and -most <= value <= most for value in values]
     if not values or not all(right) or not all(isinstance(query, dict) for query in queries):
         what = f"whole numbers from -{most:,} to {most:,}" if judged else "numbers"
         raise source.refused("", "not_a_number", f"a JSON document has {what} by query and document.")
-    of_queries: ByQuery = found
+    of_queries: ByQuery = document
     return of_queries
 
 

@@ -119,10 +119,10 @@ def _elements(head: bytes) -> int:
     FileMetaData (parquet.thrift) begins with the version, an integer, and the list of the schema's elements, in Thrift's compact
     protocol: a byte of each field's number and type, the length of a list above its type, or 15 and a varint.
     """
-    found = FOOTER_HEAD.match(head)
-    if found is None:
+    match = FOOTER_HEAD.match(head)
+    if match is None:
         return 0
-    return sum((byte & 127) << 7 * place for place, byte in enumerate(found[1]))
+    return sum((byte & 127) << 7 * place for place, byte in enumerate(match[1]))
 
 
 def _declared(about: Any) -> int:
