@@ -12,7 +12,8 @@ from types import FrameType
 from typing import Any
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.messages import JSON, MULTIPART, Body, Job, Kind, limits_of
+from exactperm.service.kinds import JSON, MULTIPART, Kind
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from loadtest.table import Table

@@ -15,7 +15,7 @@ import numpy as np
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired import prepare, run_test
-from exactperm.service.messages import TestKind
+from exactperm.service.kinds import TestKind
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
 from exactperm.statistics.catalogue import DATA_OF_KIND, Data, Statistic

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from exactperm.service.messages import CONSUMED
+from exactperm.service.kinds import KINDS
 from exactperm.settings import Settings
 from tests.api.conftest import Service, answer_to, problem, running
 from tests.api.test_hostile_corpus import PATHS
@@ -116,7 +116,7 @@ BODIES = {
     "application/x-npy": b"\x93NUMPY\x01\x00v\x00" + b"\0" * LIMIT,
     "multipart/form-data": FORM_HEAD + b"1\n" * LIMIT + b"\r\n--b--\r\n",
 }
-WAYS = [(kind, media) for kind, types in CONSUMED.items() for media in types]
+WAYS = [(kind, media) for kind, row in KINDS.items() for media in row.consumed]
 
 
 @pytest.fixture(scope="module")

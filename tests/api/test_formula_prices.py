@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.messages import Body, Job, Kind, RenderedResponse, limits_of
+from exactperm.service.kinds import Kind
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from tests.api.conftest import error_of, errors_of, problem

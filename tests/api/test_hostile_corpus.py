@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from exactperm.service.messages import CONSUMED
+from exactperm.service.kinds import KINDS
 from tests.api.conftest import problem
 from tests.binary import npy
 
-PATHS: dict[str, str] = {
-    kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
-    for kind in CONSUMED
-}
-JSON_KINDS = [kind for kind, media in CONSUMED.items() if "application/json" in media]
+PATHS: dict[str, str] = {kind: row.path for kind, row in KINDS.items()}
+JSON_KINDS = [kind for kind, row in KINDS.items() if "application/json" in row.consumed]
 SECRET = "s3cr3t-s3cr3t"
 
 # One item that is right for each kind of test, with a place where a number goes.
@@ -139,7 +136,7 @@ def test_a_key_that_stands_twice_is_refused_wherever_it_stands(service: Any, kin
         assert service.body(PATHS[kind], text.encode()).status_code in {400, 422}
 
 
-@pytest.mark.parametrize("kind", CONSUMED)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bytes_under_every_media_type_make_no_endpoint_fail(service: Any, kind: str) -> None:
     bodies = [
         b"",

@@ -23,9 +23,8 @@ import pytest
 from exactperm.api.bodies import SLICE_BYTES
 from exactperm.api.openapi_export import exported
 from exactperm.execution.memory import resident_bytes
-from exactperm.jobs.model import KINDS
 from exactperm.ops.keys import new_key
-from exactperm.service.batch import OF_A_LIST
+from exactperm.service.kinds import LISTED, OF_JOBS
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, errors_of, problem, running
 from tests.api.test_hostile_corpus import TEXTS
@@ -420,8 +419,8 @@ def test_jobs_are_off_without_a_database(service: Any, method: str, path: str) -
 
 def test_the_document_names_the_kinds_that_there_are() -> None:
     schemas = json.loads(exported())["components"]["schemas"]
-    assert schemas["JobRequest"]["properties"]["kind"]["enum"] == list(KINDS)
-    assert schemas["ListedRequest"]["properties"]["kind"]["enum"] == list(OF_A_LIST)
+    assert schemas["JobRequest"]["properties"]["kind"]["enum"] == list(OF_JOBS)
+    assert schemas["ListedRequest"]["properties"]["kind"]["enum"] == list(LISTED)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from sklearn import metrics
 
-from exactperm.service.messages import TestKind
+from exactperm.service.kinds import TestKind
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.statistics.catalogue import STATISTICS
 from exactperm.statistics.pairwise.data import PAIRWISE

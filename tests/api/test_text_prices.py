@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.messages import Body, Job, Kind, limits_of
+from exactperm.service.kinds import Kind
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from exactperm.statistics import corpus

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from exactperm.answers.test import Alternative, Method
-from exactperm.service.messages import CSV, JSON, NDJSON, NPY, TSV
+from exactperm.service.kinds import CSV, JSON, NDJSON, NPY, TSV
 from exactperm.statistics.pairwise.data import PAIRWISE
 from tests.binary import npy
 from tests.fuzz.asgi import GENERATED, InProcess, examples

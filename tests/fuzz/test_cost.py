@@ -10,7 +10,8 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from exactperm.service.messages import Body, Job, Kind, RenderedResponse, limits_of
+from exactperm.service.kinds import Kind
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from tests.fuzz.asgi import GENERATED, examples, judge_answer

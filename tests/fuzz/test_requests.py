@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.reports.representations import BY_NAME
-from exactperm.service.messages import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV, Kind
+from exactperm.service.kinds import CSV, JSON, KINDS, MULTIPART, NDJSON, NPY, TSV, Kind
 from tests.fuzz.asgi import InProcess, examples
 from tests.fuzz.excerpts import excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
@@ -40,7 +40,7 @@ def answered(
 
 def shape_of(kind: Kind, which: int) -> str:
     """JSON mostly; never a picture, whose drawing takes long and sees nothing that the others do not."""
-    shapes = [shape for shape in OFFERED[kind] if not BY_NAME[shape].is_drawn]
+    shapes = [shape for shape in KINDS[kind].offered if not BY_NAME[shape].is_drawn]
     return shapes[which] if which < len(shapes) else "json"
 
 

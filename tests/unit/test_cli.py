@@ -30,7 +30,7 @@ from exactperm.inputs.options import CHOICES
 from exactperm.local.transport import InProcess
 from exactperm.reports.representations import BY_NAME, OF_A_GATE, OF_A_TEST
 from exactperm.service.gate import FIELDS as GATE_FIELDS
-from exactperm.service.messages import OFFERED
+from exactperm.service.kinds import KINDS as REQUEST_KINDS
 from exactperm.service.parse_files import FIELDS
 from exactperm.settings import Settings
 from exactperm.statistics.catalogue import DATA as KINDS, DATA_OF_KIND, ENTRIES, QUESTIONS
@@ -140,11 +140,11 @@ def test_the_openapi_document_is_that_of_the_repository(tmp_path: Path) -> None:
     assert path.read_bytes() == run("openapi").stdout_bytes
 
 
-@pytest.mark.parametrize("format_", OFFERED["gate"])
+@pytest.mark.parametrize("format_", REQUEST_KINDS["gate"].offered)
 def test_every_format_of_an_answer_can_be_written(turned: str, tmp_path: Path, format_: str) -> None:
     suffix = BY_NAME[format_].suffixes[0]
     path = tmp_path / f"report{suffix}"
-    commands_ = ("test", "gate") if format_ in OFFERED["files"] else ("gate",)
+    commands_ = ("test", "gate") if format_ in REQUEST_KINDS["files"].offered else ("gate",)
     for command in commands_:
         result = run(command, turned, "-o", str(path))
         assert result.exit_code == (1 if command == "gate" else 0), result.stderr

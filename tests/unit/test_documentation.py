@@ -16,7 +16,8 @@ from exactperm.cli.commands import cli
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.main import create_app
 from exactperm.reports.representations import REPRESENTATIONS
-from exactperm.service import messages, problems
+from exactperm.service import problems
+from exactperm.service.kinds import KINDS
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.service.schema.requests import ScoresRequest, TestRequest
 from exactperm.settings import Settings
@@ -135,12 +136,11 @@ def test_every_media_type_is_named() -> None:
     assert sorted(names) == sorted(each.name for each in REPRESENTATIONS)
     for each in REPRESENTATIONS:
         assert f"`{each.media_type}`" in representations
-    for kind, consumed in messages.CONSUMED.items():
-        path = f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
-        row = next(
-            line for line in section(HTTP, "Endpoints").splitlines() if line.startswith(f"| `POST {path}`")
-        )
-        assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row) == list(consumed)
+    rows = [line for line in section(HTTP, "Endpoints").splitlines() if line.startswith("| `POST ")]
+    for kind in KINDS.values():
+        row = [row for row in rows if row.startswith(f"| `POST {kind.path}`")]
+        assert row, f"{HTTP} has no row for POST {kind.path}"
+        assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row[0]) == list(kind.consumed)
 
 
 def test_every_command_is_in_the_table_of_commands() -> None:

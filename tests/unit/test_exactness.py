@@ -16,7 +16,7 @@ from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import prepare, run_test
 from exactperm.inputs.alignment import coded
-from exactperm.service.messages import TestKind
+from exactperm.service.kinds import TestKind
 from exactperm.statistics.catalogue import ENTRIES
 from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 from tests.docs_exactness import BUDGET, SIZES, Row, outcome, rows

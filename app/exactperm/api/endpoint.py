@@ -28,20 +28,8 @@ from ..reports.representations import BY_NAME
 from ..service import problems
 from ..service.answers import milliseconds, written
 from ..service.batch import handle_batch
-from ..service.messages import (
-    JSON,
-    MULTIPART,
-    OF_THE_CALL,
-    OFF,
-    OFFERED,
-    STORE,
-    Job,
-    Kind,
-    Limits,
-    RenderedResponse,
-    Source,
-    WorkStats,
-)
+from ..service.kinds import JSON, KINDS, MULTIPART, Kind
+from ..service.messages import OF_THE_CALL, OFF, STORE, Job, Limits, RenderedResponse, Source, WorkStats
 from ..service.pipeline import Later, handle_in_place, handle_or_split
 from ..service.query import timeout_of_query
 from ..settings import Settings
@@ -308,7 +296,7 @@ class TestEndpoint:
         """The request's head; refuses invalid heads."""
         given = request.query_params.multi_items() if request.scope["query_string"] else ()
         query = tuple(one for one in given if one[0] != STORE)
-        answer_in = representation(headers.accept, _only(query, "format"), OFFERED[kind])
+        answer_in = representation(headers.accept, _only(query, "format"), KINDS[kind].offered)
         return Job(
             kind=kind,
             body=body_of(headers.content_type, headers.content_encoding, kind),

@@ -16,10 +16,10 @@ from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.roles import ROLES, role_label
 from ..inputs.options import READER_OPTIONS
-from ..jobs.model import KINDS
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable, Noun
-from ..service import messages, problems
+from ..service import problems
 from ..service.answers import versions
+from ..service.kinds import KINDS, OF_JOBS
 from ..service.parse import AVAILABLE_TESTS
 from ..service.schema.compare import CompareKind
 from ..service.schema.fields import STATISTIC_MODELS, entries
@@ -85,7 +85,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {
-            "consumes": {kind: list(types) for kind, types in messages.CONSUMED.items()},
+            "consumes": {kind: list(row.consumed) for kind, row in KINDS.items()},
             "produces": {one.name: one.media_type for one in REPRESENTATIONS},
             "codings": list(CODINGS),
         },
@@ -111,7 +111,7 @@ def jobs_of(settings: Settings) -> dict[str, Any]:
     return {
         "enabled": bool(colon),
         "database": database.partition("+")[0] or None,
-        "kinds": list(KINDS),
+        "kinds": list(OF_JOBS),
         "limits": {name: getattr(settings, name) for name in LIMITS_OF_JOBS},
     }
 

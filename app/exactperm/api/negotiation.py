@@ -12,7 +12,8 @@ from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import BY_NAME, BoardPicture, BoardTable
-from ..service.messages import CONSUMED, JSON, MULTIPART, Body, Kind
+from ..service.kinds import JSON, KINDS, MULTIPART, Kind
+from ..service.messages import Body
 
 if TYPE_CHECKING:
     from starlette.types import Scope
@@ -167,7 +168,7 @@ def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) 
     MalformedBody
         The boundary of a multipart body is missing.
     """
-    readable = CONSUMED[kind]
+    readable = KINDS[kind].consumed
     if content_type == PLAIN.media_type and not content_encoding and PLAIN.media_type in readable:
         return PLAIN
     media, _, _ = (content_type or "").partition(";")

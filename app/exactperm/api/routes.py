@@ -17,7 +17,8 @@ from ..execution.shared_answers import Cache
 from ..ops.health import Drain, HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..ops.shared_counters import Together
-from ..service.messages import Kind, RenderedResponse, limits_of
+from ..service.kinds import KINDS, Kind
+from ..service.messages import RenderedResponse, limits_of
 from ..settings import Settings
 from .bodies import ByteBudget, Turns
 from .endpoint import InPlace, TestEndpoint
@@ -109,27 +110,9 @@ def add_routes(
     return {route.path: route.endpoint for route in router.routes if isinstance(route, APIRoute)}
 
 
-TESTS: dict[Kind, str] = {
-    "effects": "The effect of each item as observed, and with the systems exchanged.",
-    "scores": "One number per item and system: mean or sum of differences, sign test, signed ranks.",
-    "counts": "Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums.",
-    "predictions": "Raw outputs of both systems and gold: accuracy, classes, entities, translations.",
-    "systems": "Several systems at once: a contrast, a trend (Page), whether any differs (Cochran's Q, Friedman), an interaction.",
-    "preferences": "Battles of two models, judged by people or a model: shares of wins, with ties and position bias.",
-    "files": "Evaluation files: the format determines what they contain, and the kind of test.",
-}
-QUESTIONS: dict[Kind, str] = {
-    "plan": "The method and cost of a test without running it: operations, bytes, seconds, and the reasons.",
-    "compare": "Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set.",
-    "gate": "Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not.",
-    "power": "Find the true difference that a test detects, its power, or the number of items.",
-    "batch": "Many small tests in one request, answered in order; a bad one has its problem in its place.",
-}
-
-
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/…` for each of `TESTS`, and `/v1/…` for each of `QUESTIONS`."""
-    router = APIRouter(prefix="/v1")
+    """A POST for each kind of request."""
+    router = APIRouter()
 
     def answering(kind: Kind, sentence: str) -> Handler:
         async def answer(request: Request) -> Response:
@@ -139,8 +122,6 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         return answer
 
     # described further by `openapi.document`
-    for folder, kinds in (("/tests", TESTS), ("", QUESTIONS)):
-        for kind, sentence in kinds.items():
-            answer = answering(kind, sentence)
-            router.add_api_route(f"{folder}/{kind}", answer, methods=["POST"], response_model=None)
+    for kind, row in KINDS.items():
+        router.add_api_route(row.path, answering(kind, row.purpose), methods=["POST"], response_model=None)
     return router

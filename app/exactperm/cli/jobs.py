@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..service.kinds import OF_JOBS
 from .output import ERROR, FAILED, PASSED, Refused, require_server, say_permalink, write
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ API_KEY = click.option(
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
-KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch")
 BATCH_EXAMPLES = """\b
 Examples:
   exactperm batch tests.jsonl
@@ -135,7 +135,7 @@ def _of_a_job(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]],
 @click.argument("path", metavar="FILE")
 @click.option(
     "--kind",
-    type=click.Choice(KINDS),
+    type=click.Choice(OF_JOBS),
     help=("Kind of a JSON request; without it the file has kind and request."),
 )
 @click.option("--key", metavar="TEXT", help="An idempotency key: the same key and file give the same job.")

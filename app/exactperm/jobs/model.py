@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from ..service.batch import Item, OfAList, elements, head_of, item_of, kind_of_json, members_of, text_of
+from ..service.batch import Item, elements, head_of, item_of, kind_of_json, members_of, text_of
+from ..service.kinds import OF_JOBS
 from ..service.messages import AT_STORE, STORE, of_a_list, refuse_to_store
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -119,9 +120,6 @@ class StoreAway(Exception):
 
 
 BATCH = "batch"
-# The kinds of jobs. Each is answered as by its endpoint; a list with one answer per line.
-JobKind = Literal[OfAList, "batch"]
-KINDS: tuple[str, ...] = get_args(JobKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +146,11 @@ class Envelope:
 
 
 def kind_of(body: bytes | bytearray) -> str:
-    """Return the kind that a body names, of `KINDS`.
+    """Return the kind that a body names, of `OF_JOBS`.
 
     Raises
     ------
         MalformedBody: it is not JSON.
         InvalidTest: it has no kind, or an unknown one.
     """
-    return kind_of_json(members_of(text_of(body), "")["kind"], KINDS, "/kind")
+    return kind_of_json(members_of(text_of(body), "")["kind"], OF_JOBS, "/kind")

@@ -30,7 +30,8 @@ from ..inference.compare.pair_tests import BinomialValues, Joined, Listed, PairT
 from ..service import pipeline, problems
 from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.comparison import ParsedCompare, slices_of
-from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
+from ..service.kinds import JSON, KINDS, Kind
+from ..service.messages import Job as Call, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.validation import prefixed
 from ..settings import Settings
@@ -214,7 +215,7 @@ def plan_job(submission: Submission, body: bytes | bytearray, control: Control) 
     try:
         body = inflated(call_of(head, submission.limits, request_id), body, submission.limits.max_body_bytes)
         envelope = Envelope(kind_of(body), submission.representation)
-        offered = OFFERED_OF_A_LIST if envelope.kind == BATCH else OFFERED[cast("Kind", envelope.kind)]
+        offered = OFFERED_OF_A_LIST if envelope.kind == BATCH else KINDS[cast("Kind", envelope.kind)].offered
         if submission.representation not in offered:
             detail = f"For this kind, format is one of {', '.join(offered)}."
             raise InvalidTest.at("/?format", "unknown_format", detail)

@@ -28,7 +28,8 @@ from ..execution.executor import Executor
 from ..execution.pool import NotStarted
 from ..inference.paired import ALGORITHM_VERSION
 from ..service import problems
-from ..service.messages import JSON, OF_THE_CALL, RenderedResponse
+from ..service.kinds import JSON
+from ..service.messages import OF_THE_CALL, RenderedResponse
 from ..settings import Settings
 from ..workers import set_warm_up
 from .database import engine_of, identity_of, reachable

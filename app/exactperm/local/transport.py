@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import httpx
 
@@ -21,22 +21,12 @@ from ..api.negotiation import board_picture, board_table, body_of, representatio
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
 from ..service.batch import handle_batch
-from ..service.messages import MULTIPART, OFFERED, Job, Kind, RenderedResponse, TestKind, limits_of
+from ..service.kinds import BY_PATH, KINDS, MULTIPART
+from ..service.messages import Job, RenderedResponse, limits_of
 from ..service.pipeline import handle
 from ..service.query import timeout_of_query
 from ..settings import Settings
 
-PATHS: dict[str, Kind] = {
-    "/v1/plan": "plan",
-    "/v1/compare": "compare",
-    "/v1/gate": "gate",
-    "/v1/power": "power",
-    "/v1/batch": "batch",
-    "/v1/tests/files": "files",
-    "/v1/tests/systems": "systems",
-    "/v1/tests/preferences": "preferences",
-    **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
-}
 REQUEST_ID = "-"
 LOOK_S = 0.05  # period of checking the deadline
 
@@ -95,10 +85,10 @@ class InProcess(httpx.BaseTransport):
         return httpx.Response(rendered.status, headers=list(rendered.headers), content=rendered.body)
 
     def _job(self, request: httpx.Request) -> Job:
-        kind = PATHS[request.url.path]
+        kind = BY_PATH[request.url.path]
         query = tuple(request.url.params.multi_items())
         options = dict(query)
-        answer_in = representation(None, options.get("format"), OFFERED[kind])
+        answer_in = representation(None, options.get("format"), KINDS[kind].offered)
         media = request.headers["content-type"]
         now = time.monotonic()
         return Job(

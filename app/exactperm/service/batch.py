@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any
 
 from ..errors import ExactpermError, InvalidTest, MalformedBody, PlanTooLarge, pointer_token
 from ..execution.ipc import Control, Part, Split
@@ -23,14 +23,11 @@ from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems
 from .answers import Content, rendered, runtime_of, written
-from .messages import JSON, NDJSON, STORE, Body, Job, Limits, RenderedResponse, asking, of_a_list
+from .kinds import JSON, LISTED, NDJSON
+from .messages import STORE, Body, Job, Limits, RenderedResponse, asking, of_a_list
 from .parse import inflated
 from .query import ELSEWHERE, options_of_query
 
-OfAList = Literal[
-    "effects", "scores", "counts", "predictions", "systems", "preferences", "gate", "compare", "power"
-]
-OF_A_LIST: tuple[str, ...] = get_args(OfAList)
 SPACE = " \t\n\r"
 OF_A_TEST = {"kind", "request"}
 MOST_MEMBERS = 100  # in an object with a few known members: more are not listed
@@ -102,7 +99,7 @@ def item_of(text: str, pointer: str = "") -> Item:
     """One element of a list; raises InvalidTest with pointers below `pointer`, and MalformedBody."""
     members = members_of(text, pointer)
     return Item(
-        head_of(kind_of_json(members["kind"], OF_A_LIST, f"{pointer}/kind")), members["request"].encode()
+        head_of(kind_of_json(members["kind"], LISTED, f"{pointer}/kind")), members["request"].encode()
     )
 
 

@@ -24,7 +24,8 @@ from ..inputs.names import ID, find
 from ..inputs.outcomes import CELLS
 from ..inputs.reader import UTF8_BOM, UploadedFile
 from ..statistics.catalogue import STATISTICS
-from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
+from .kinds import CSV, JSON, NDJSON, NPY, TestKind
+from .messages import Job
 from .parse_files import FIELDS, in_form, option_pointer
 from .query import (
     FIELD,

@@ -34,7 +34,8 @@ from ..statistics.names import of_name
 from ..statistics.paired import Effects, Scores
 from .compare.board import NAMES, listed, names_of_files, require_names
 from .documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
-from .messages import INSIDE, MULTIPART, Job, TestKind, refuse_to_store, store_of
+from .kinds import MULTIPART, TestKind
+from .messages import INSIDE, Job, refuse_to_store, store_of
 from .parse import (
     ParsedTest,
     n_items,

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel
 
 from ..engine.plan import Budget
 from ..errors import InvalidTest, JobsOff
 from ..reports.picture.canvas import Theme
-from ..reports.representations import (
-    JSON as JSON_NAME,
-    NDJSON as NDJSON_NAME,
-    OF_A_COMPARISON,
-    OF_A_GATE,
-    OF_A_TEST,
-    OF_POWER,
-    TEXT,
-    BoardPicture,
-    BoardTable,
-)
+from ..reports.representations import JSON as JSON_NAME, TEXT, BoardPicture, BoardTable
 from ..settings import Settings
+from .kinds import Kind
 
-TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "systems", "preferences", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
 # Whether an answer can be stored: with a database, without one, as part of a list, without a server.
 Keeps = Literal["kept", "off", "listed", "alone"]
@@ -157,44 +145,6 @@ class RenderedResponse:
     def size(self) -> int:
         """Bytes of the whole content."""
         return len(self.before) + len(self.own) + len(self.after)
-
-
-# Media types of requests, and the representations of each endpoint
-
-
-JSON = "application/json"
-CSV = "text/csv"
-TSV = "text/tab-separated-values"
-NDJSON = "application/x-ndjson"
-NPY = "application/x-npy"
-MULTIPART = "multipart/form-data"
-
-OF_A_LIST = (JSON_NAME, NDJSON_NAME)
-CONSUMED: Mapping[Kind, tuple[str, ...]] = {
-    "effects": (JSON, NDJSON),
-    "scores": (JSON, CSV, TSV, NDJSON, NPY),
-    "counts": (JSON, CSV, TSV, NDJSON, NPY),
-    "predictions": (JSON, NDJSON),
-    "files": (MULTIPART,),
-    "systems": (JSON, MULTIPART),
-    "preferences": (JSON,),
-    "plan": (JSON,),
-    "gate": (JSON, MULTIPART),
-    "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
-    "power": (JSON, MULTIPART),
-    "batch": (JSON, NDJSON),
-}
-OFFERED: Mapping[Kind, tuple[str, ...]] = {
-    **dict.fromkeys(get_args(TestKind), OF_A_TEST),
-    "files": OF_A_TEST,
-    "systems": OF_A_TEST,
-    "preferences": OF_A_TEST,
-    "plan": (JSON_NAME,),
-    "gate": OF_A_GATE,
-    "compare": OF_A_COMPARISON,
-    "power": OF_POWER,
-    "batch": OF_A_LIST,
-}
 
 
 # `store` in a body: whether to store the answer, and the refusals if it cannot be stored

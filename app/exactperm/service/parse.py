@@ -50,7 +50,8 @@ from ..statistics.paired import (
 )
 from ..statistics.pairwise.data import PAIRWISE, reduction_seconds
 from .documents import Document, Fields, document_of, document_of_file, request_in, test_kind
-from .messages import CSV, MULTIPART, TSV, Job, Limits, TestKind, store_of
+from .kinds import CSV, MULTIPART, TSV, TestKind
+from .messages import Job, Limits, store_of
 from .parse_files import in_body, in_form, read_files, read_form
 from .query import ELSEWHERE, known_of, options_of_query
 from .schema.compare import PreferencesRequest

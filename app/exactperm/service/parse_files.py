@@ -27,7 +27,8 @@ from ..inputs.number_text import TRUTH, parsed
 from ..inputs.quoting import quoted
 from ..inputs.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, Source, UploadedFile
 from ..statistics.paired import Predictions, StatisticSpec
-from .messages import Job, Limits, TestKind
+from .kinds import TestKind
+from .messages import Job, Limits
 from .query import LITERAL, NAMES, TEXT, SourceMap, options_of, parameters_of
 from .schema.fields import STATISTIC_MODELS, entries, spec_of
 from .schema.requests import Choices

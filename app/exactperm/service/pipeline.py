@@ -34,7 +34,8 @@ from .compare import carriers, comparison as boards
 from .compare.comparison import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
 from .gate import ParsedGate, parse_gate, prepare_gate, run_gate
-from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
+from .kinds import JSON as JSON_BODY, MULTIPART
+from .messages import Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test, preferences_of
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
 from .query import ELSEWHERE, options_of_query

@@ -23,7 +23,8 @@ from ..inputs.alignment import ById
 from ..statistics.paired import Repeated, Scores, lengths_of, samples_in
 from ..statistics.runs import Runs
 from .documents import Document, Fields, json_of
-from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
+from .kinds import MULTIPART
+from .messages import INSIDE, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
 from .parse_files import Form, option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query

@@ -25,7 +25,8 @@ from ..errors import (
     Unauthorized,
     place_of,
 )
-from .messages import JSON as JSON_BODY, RenderedResponse
+from .kinds import JSON as JSON_BODY
+from .messages import RenderedResponse
 
 log = logging.getLogger(__name__)
 

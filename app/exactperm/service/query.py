@@ -15,7 +15,7 @@ from ..errors import Flaw, InvalidTest, PointerMap, marked
 from ..inputs.alignment import COLUMNS
 from ..inputs.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
-from .messages import TestKind
+from .kinds import TestKind
 from .schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS
 from .validation import no_such
 

@@ -15,7 +15,8 @@ from ..statistics.paired import Paired, Repeated, StatisticSpec, Systems
 from .compare import carriers
 from .compare.board import Board, beside_files, board_of, require_systems
 from .documents import json_of
-from .messages import MULTIPART, Job, store_of
+from .kinds import MULTIPART
+from .messages import Job, store_of
 from .parse import ParsedTest, chosen_of, refuse_samples
 from .parse_files import option_pointer, read_form
 from .query import ELSEWHERE, once, option_value, options_of_query

@@ -17,7 +17,8 @@ from exactperm.inputs import delimited, encodings, frame, json_records, json_tex
 from exactperm.inputs.columns import MAX_COLUMNS
 from exactperm.inputs.encodings import decode, inflated
 from exactperm.inputs.reader import ReaderOptions, Source
-from exactperm.service.messages import CSV, TSV, Body, Job, Kind, limits_of
+from exactperm.service.kinds import CSV, TSV, Kind
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.parse import parse_test
 from exactperm.settings import Settings
 from tests.refusals import refused, refused_alone

@@ -23,7 +23,8 @@ from exactperm.inputs.formats import catalogue, numpy_files, price, workbook
 from exactperm.inputs.reader import ReaderOptions, Source, UploadedFile
 from exactperm.service.compare.comparison import parse_compare
 from exactperm.service.gate import parse_gate
-from exactperm.service.messages import Body, Job, Kind, limits_of
+from exactperm.service.kinds import Kind
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.parse import parse_test
 from exactperm.service.power import parse_power
 from exactperm.settings import Settings

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.messages import CSV, MULTIPART, NDJSON, Body, Job, Kind, limits_of
+from exactperm.service.kinds import CSV, MULTIPART, NDJSON, Kind
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from tests.enumeration import share, signed_sums

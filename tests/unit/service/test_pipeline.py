@@ -33,7 +33,8 @@ from exactperm.service.compare.comparison import (
     solved,
     split_of,
 )
-from exactperm.service.messages import CSV, JSON, Body, Job, Kind, RenderedResponse, limits_of
+from exactperm.service.kinds import CSV, JSON, Kind
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import KNOWN, Known, Later, handle, handle_in_place, self_test
 from exactperm.service.query import timeout_of_query
 from exactperm.settings import Settings

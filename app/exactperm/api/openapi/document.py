@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ...service.schema.compare import Dataset, PlanEnvelope
+from ...service.kinds import KINDS, Kind, TestKind
+from ...service.schema.compare import OF_A_KIND, Dataset, PlanEnvelope
 from ...version import __version__
 from .job_operations import (
     ANSWERS as JOB_ANSWERS,
     LIST_ANSWERS,
     LIST_REQUESTS,
-    OF_A_KIND,
     REQUESTS as JOB_REQUESTS,
     batch_operation,
     job_operations,
@@ -59,21 +59,18 @@ BEARER = {
 GUARDED_STATUSES = (401, 431)  # every operation with a key has these; some have more
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Routes that read their bodies themselves; FastAPI describes the others.
-OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
-    "/v1/tests/effects": partial(test_operation, "effects", "Test effects"),
-    "/v1/tests/scores": partial(test_operation, "scores", "Test scores"),
-    "/v1/tests/counts": partial(test_operation, "counts", "Test counts"),
-    "/v1/tests/predictions": partial(test_operation, "predictions", "Test predictions"),
-    "/v1/tests/files": files_operation,
-    "/v1/tests/systems": systems_operation,
-    "/v1/tests/preferences": preferences_operation,
-    "/v1/plan": plan_operation,
-    "/v1/compare": compare_operation,
-    "/v1/gate": gate_operation,
-    "/v1/power": power_operation,
-    "/v1/batch": batch_operation,
+OPERATIONS: Mapping[Kind, Callable[[], dict[str, Any]]] = {
+    **{kind: partial(test_operation, kind) for kind in get_args(TestKind)},
+    "files": files_operation,
+    "systems": systems_operation,
+    "preferences": preferences_operation,
+    "plan": plan_operation,
+    "compare": compare_operation,
+    "gate": gate_operation,
+    "power": power_operation,
+    "batch": batch_operation,
 }
-
+BY_PATH = {row.path: OPERATIONS[kind] for kind, row in KINDS.items()}
 JOB_OPERATIONS = job_operations()
 
 
@@ -116,4 +113,4 @@ def _described(route: RouteContext) -> RouteContext | APIRoute:
     for method in route.methods or ():
         if (path, method) in JOB_OPERATIONS:
             return APIRoute(path, endpoint, methods=[method], **JOB_OPERATIONS[path, method])
-    return APIRoute(path, endpoint, **OPERATIONS[path]()) if path in OPERATIONS else route
+    return APIRoute(path, endpoint, **BY_PATH[path]()) if path in BY_PATH else route

@@ -8,14 +8,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ...jobs.model import BATCH, JobKind
 from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
-from ...service import messages
-from ...service.batch import OfAList
-from ...service.messages import JSON, NDJSON
-from ...service.schema.compare import CompareRequest, PreferencesRequest, SystemsRequest
+from ...service.kinds import JSON, KINDS, NDJSON, JobKind, ListedKind
+from ...service.schema.compare import OF_A_KIND
 from ...service.schema.fields import Store, Wire
-from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES, GateRequest, PowerRequest
+from ...service.schema.requests import SMALL_SCORES
 from .operations import (
     CODING,
     PROBLEM_STATUSES,
@@ -36,14 +33,6 @@ from .schemas import Answer, CompareAnswer, GateAnswer, PowerAnswer, Problem, Ru
 # Lists of small requests
 
 
-OF_A_KIND: dict[str, type[BaseModel]] = dict(REQUEST_MODELS.items())
-OF_A_KIND |= {
-    "systems": SystemsRequest,
-    "preferences": PreferencesRequest,
-    "gate": GateRequest,
-    "compare": CompareRequest,
-    "power": PowerRequest,
-}
 LIST_EXAMPLE: dict[str, Any] = {
     "tests": [
         {"kind": "scores", "request": SMALL_SCORES},
@@ -52,7 +41,7 @@ LIST_EXAMPLE: dict[str, Any] = {
 }
 
 
-def by_kind(models: Mapping[str, type[BaseModel]]) -> Schema:
+def by_kind(models: Mapping[Any, type[BaseModel]]) -> Schema:
     """Match requests to kinds by chained conditions, which type generators ignore."""
     schema: Schema = {}
     for kind, model in models.items():
@@ -70,7 +59,7 @@ class ListedRequest(Wire):
 
     model_config = ConfigDict(json_schema_extra=by_kind(OF_A_KIND))
 
-    kind: Annotated[OfAList, Field(description="The kind of the request.")]
+    kind: Annotated[ListedKind, Field(description="The kind of the request.")]
     request: Annotated[
         dict[str, Any], Field(json_schema_extra={"anyOf": [*map(reference, OF_A_KIND.values())]})
     ]
@@ -132,19 +121,19 @@ def batch_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for lists."""
     line = "One request per line: kind and request."
     content: dict[str, Any] = {
-        messages.JSON: json_content(ListRequest),
-        messages.NDJSON: {"schema": {"type": "string", "description": line}},
+        JSON: json_content(ListRequest),
+        NDJSON: {"schema": {"type": "string", "description": line}},
     }
     answers = {
-        messages.JSON: {"schema": reference(BatchAnswer)},
-        messages.NDJSON: {
+        JSON: {"schema": reference(BatchAnswer)},
+        NDJSON: {
             "schema": {
                 "type": "string",
                 "description": "One BatchedAnswer per line, in the order of the requests.",
             }
         },
     }
-    parameters = [format_parameter(messages.OF_A_LIST), TIMEOUT, CODING, STORE]
+    parameters = [format_parameter(KINDS["batch"].offered), TIMEOUT, CODING, STORE]
     return operation("Answer many small requests", "tests", content, answers, parameters)
 
 
@@ -154,7 +143,7 @@ def batch_operation() -> dict[str, Any]:
 STATE = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 STATES = "|".join(get_args(STATE))
 SOME_STATES = f"^,*(({STATES})(,+({STATES}))*,*)?$"
-OF_A_JOB_KIND: dict[str, type[BaseModel]] = {**OF_A_KIND, BATCH: ListRequest}
+OF_A_JOB_KIND: dict[Any, type[BaseModel]] = {**OF_A_KIND, "batch": ListRequest}
 EXAMPLES: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {"kind": "batch", "request": LIST_EXAMPLE},

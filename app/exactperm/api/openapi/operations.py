@@ -27,11 +27,11 @@ from ...reports.representations import (
     BoardPicture,
     BoardTable,
 )
-from ...service import messages, problems
+from ...service import kinds, problems
 from ...service.compare.board import KINDS, NAMES as SYSTEM_NAMES, OF_QUERY, READER_OPTIONS
 from ...service.compare.carriers import COLUMNS, SYSTEM
 from ...service.gate import FIELDS as GATE_FIELDS
-from ...service.messages import TestKind
+from ...service.kinds import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.compare import (
@@ -120,15 +120,15 @@ RUNNING = [THEME, TIMEOUT, CODING, STORE]
 
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
-    (messages.CSV, "scores"): {
+    (kinds.CSV, "scores"): {
         "two columns": {"summary": "correct_u,correct_v without a header", "value": "1,0\n1,1\n0,0\n1,0\n"},
         "header": {
             "summary": "ids and clusters",
             "value": "id,u,v,cluster\na,0.85,0.80,d1\nb,0.90,0.85,d1\n",
         },
     },
-    (messages.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
-    (messages.CSV, "counts"): {
+    (kinds.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
+    (kinds.CSV, "counts"): {
         "four columns": {
             "summary": "tp_u,incorrect_u,tp_v,incorrect_v without a header",
             "value": "8,2,6,1\n3,3,5,2\n7,1,7,1\n",
@@ -138,21 +138,21 @@ TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
             "value": "id,tp_u,fp_u,fn_u,tp_v,fp_v,fn_v\na,8,1,1,6,0,1\nb,3,2,1,5,1,1\n",
         },
     },
-    (messages.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
-    (messages.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
-    (messages.NDJSON, "scores"): {
+    (kinds.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
+    (kinds.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
+    (kinds.NDJSON, "scores"): {
         "items": {
             "summary": "one number, or a list of samples, for each system",
             "value": '{"id": "a", "u": [1, 1], "v": [0, 1]}\n{"id": "b", "u": [0, 1], "v": [1, 1]}\n',
         }
     },
-    (messages.NDJSON, "counts"): {
+    (kinds.NDJSON, "counts"): {
         "items": {
             "value": '{"u": {"tp": 8, "incorrect": 2}, "v": {"tp": 6, "incorrect": 1}}\n'
             '{"u": {"tp": 3, "incorrect": 3}, "v": {"tp": 5, "incorrect": 2}}\n'
         }
     },
-    (messages.NDJSON, "predictions"): {
+    (kinds.NDJSON, "predictions"): {
         "items": {"value": '{"gold": "N", "u": "N", "v": "V"}\n{"gold": "V", "u": "V", "v": "V"}\n'}
     },
 }
@@ -192,18 +192,18 @@ def json_content(model: type[BaseModel]) -> Schema:
     }
 
 
-def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
+def test_operation(kind: TestKind) -> dict[str, Any]:
     """Arguments of `add_api_route` for a test."""
     content: dict[str, Any] = {}
-    for media in messages.CONSUMED[kind]:
-        if media == messages.JSON:
+    for media in kinds.KINDS[kind].consumed:
+        if media == kinds.JSON:
             content[media] = json_content(REQUEST_MODELS[kind])
-        elif media == messages.NPY:
+        elif media == kinds.NPY:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
             content[media] = text_content(TABLE_EXAMPLES[media, kind])
     parameters = [format_parameter(OF_A_TEST), *RUNNING, *_parameters(kind)]
-    return _with_p_value(operation(summary, "tests", content, _answers(), parameters))
+    return _with_p_value(operation(f"Test {kind}", "tests", content, _answers(), parameters))
 
 
 def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
 
 def _answers() -> dict[str, Any]:
     """The representations of an answer to a test."""
-    answers: dict[str, Any] = {messages.JSON: {"schema": reference(TestAnswer)}}
+    answers: dict[str, Any] = {kinds.JSON: {"schema": reference(TestAnswer)}}
     answers.update(report_content(OF_A_TEST))
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
@@ -235,7 +235,7 @@ def report_content(names: Iterable[str]) -> dict[str, Any]:
 def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
-    content = {messages.MULTIPART: {"schema": schema}}
+    content = {kinds.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test files", "tests", content, _answers(), parameters))
 
@@ -283,9 +283,9 @@ test_operation.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
-    content = {messages.JSON: json_content(PlanEnvelope)}
+    content = {kinds.JSON: json_content(PlanEnvelope)}
     either = {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}
-    answers = {messages.JSON: {"schema": either}}
+    answers = {kinds.JSON: {"schema": either}}
     summary = "Predict what a test or a comparison costs"
     return operation(summary, "tests", content, answers, [TIMEOUT, CODING])
 
@@ -413,8 +413,8 @@ BASELINE_NAMES = {
 
 def gate_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the gate."""
-    content = {messages.JSON: json_content(GateRequest), messages.MULTIPART: {"schema": _gate_form()}}
-    answers = {messages.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
+    content = {kinds.JSON: json_content(GateRequest), kinds.MULTIPART: {"schema": _gate_form()}}
+    answers = {kinds.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
     parameters = [format_parameter(OF_A_GATE), THEME, FAIL_STATUS, TIMEOUT, CODING]
     gate = operation("Decide a pull request", "gate", content, answers, parameters)
     passed = gate["responses"][200]
@@ -446,10 +446,10 @@ def _gate_form() -> dict[str, Any]:
 def power_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for power."""
     content: dict[str, Any] = {
-        messages.JSON: json_content(PowerRequest),
-        messages.MULTIPART: {"schema": _power_form()},
+        kinds.JSON: json_content(PowerRequest),
+        kinds.MULTIPART: {"schema": _power_form()},
     }
-    answers = {messages.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
+    answers = {kinds.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
     parameters = [format_parameter(OF_POWER), *RUNNING]
     return operation("Plan a number of items", "power", content, answers, parameters)
 
@@ -481,7 +481,7 @@ SYSTEMS = parameter(
     {"type": "string"},
 )
 BOARD_EXAMPLES: dict[str, dict[str, Any]] = {
-    messages.CSV: {
+    kinds.CSV: {
         "wide": {
             "summary": "a row for each item, a column for each system",
             "value": "id,A,B,C\nq1,1,1,0\nq2,1,0,0\nq3,1,1,1\nq4,0,1,0\n",
@@ -491,8 +491,8 @@ BOARD_EXAMPLES: dict[str, dict[str, Any]] = {
             "value": "id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
         },
     },
-    messages.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
-    messages.NDJSON: {
+    kinds.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
+    kinds.NDJSON: {
         "long": {
             "value": '{"id": "q1", "system": "A", "score": 1}\n{"id": "q1", "system": "B", "score": 0}\n'
             '{"id": "q2", "system": "A", "score": 1}\n{"id": "q2", "system": "B", "score": 1}\n'
@@ -504,12 +504,12 @@ BOARD_ARRAY = "A NumPy array of N items x K systems, whose names are `?systems=A
 
 def compare_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for comparisons."""
-    content: dict[str, Any] = {messages.JSON: json_content(CompareRequest)}
+    content: dict[str, Any] = {kinds.JSON: json_content(CompareRequest)}
     for media, examples in BOARD_EXAMPLES.items():
         content[media] = text_content(examples)
-    content[messages.NPY] = {"schema": {**BINARY, "description": BOARD_ARRAY}}
-    content[messages.MULTIPART] = {"schema": _compare_form()}
-    answers = {messages.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
+    content[kinds.NPY] = {"schema": {**BINARY, "description": BOARD_ARRAY}}
+    content[kinds.MULTIPART] = {"schema": _compare_form()}
+    answers = {kinds.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
     parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
     form = form_schema()
     parameters += [in_query(name, form[name]) for name in COLUMNS]
@@ -531,14 +531,14 @@ def systems_operation() -> dict[str, Any]:
         name: member for name, member in form["properties"].items() if name not in CompareChoices.model_fields
     }
     schema = {**form, "properties": {**files, **own}}
-    content = {messages.JSON: json_content(SystemsRequest), messages.MULTIPART: {"schema": schema}}
+    content = {kinds.JSON: json_content(SystemsRequest), kinds.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
 
 
 def preferences_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for tests of preferences."""
-    content = {messages.JSON: json_content(PreferencesRequest)}
+    content = {kinds.JSON: json_content(PreferencesRequest)}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test preferences", "tests", content, _answers(), parameters))
 

@@ -29,7 +29,7 @@ from ...answers.test import (
     wire_name,
 )
 from ...errors import Flaw
-from ...service.messages import TestKind
+from ...service.kinds import JsonTest
 from ...service.problems import Problem as ProblemRecord
 
 # Components that are not named after their records.
@@ -123,7 +123,7 @@ CompareAnswer = _answer(
 PlanAnswer = _answer(
     PlanRecord,
     "The method and cost of a test, and the alternatives.",
-    TestKind | Literal["systems", "preferences"],
+    JsonTest,
 )
 PowerAnswer = _answer(PowerRecord, f"The answer to a question about power. {_FUNCTION}")
 ComparePlanAnswer = _answer(ComparePlanRecord, "The methods and cost of a comparison.", Literal["compare"])

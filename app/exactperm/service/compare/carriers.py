@@ -25,7 +25,8 @@ from ...inputs.formats.workbook import as_text
 from ...inputs.options import OF_TWO
 from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
-from ..messages import CSV, TSV, Job
+from ..kinds import CSV, TSV
+from ..messages import Job
 from ..parse_files import Form, as_read, in_body, option_pointer, read_form, spec_of_kind
 from ..query import ELSEWHERE, OF_A_BOARD, in_query
 from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset, SystemsRequest

@@ -27,7 +27,8 @@ from ...statistics.corpus import counting_seconds
 from ...statistics.names import of_kind, of_name
 from ...statistics.paired import Segments, StatisticSpec, Systems
 from ..documents import json_of
-from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
+from ..kinds import JSON, MULTIPART, NPY
+from ..messages import Job, Limits, store_of
 from ..parse import chosen_of, refuse_samples, settled, unit_mismatch
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices

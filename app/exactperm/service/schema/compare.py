@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
@@ -14,6 +14,7 @@ from ...inference.options import PmfDetail, Significance
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.battles import WINNERS
 from ...inputs.columns import MAX_DECIMALS
+from ..kinds import ListedKind, PlannedKind, TestKind
 from .fields import (
     STATISTIC_MODELS,
     EventColumn,
@@ -34,7 +35,7 @@ from .fields import (
     schemas_of_parameters,
     union_schema,
 )
-from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES, Choices
+from .requests import EXCHANGE, MAX_SEED, REQUEST_MODELS, SMALL_SCORES, Choices, GateRequest, PowerRequest
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")
@@ -414,7 +415,14 @@ class PreferencesRequest(Choices):
     exchange: Literal["items"] = option("items", "Questions swap.")
 
 
-PLANNED = (*REQUEST_MODELS.values(), SystemsRequest, PreferencesRequest, CompareRequest)
+OF_A_KIND: Mapping[ListedKind, type[BaseModel]] = {
+    **{kind: REQUEST_MODELS[kind] for kind in get_args(TestKind)},
+    "systems": SystemsRequest,
+    "preferences": PreferencesRequest,
+    "gate": GateRequest,
+    "compare": CompareRequest,
+    "power": PowerRequest,
+}
 PLANS: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
@@ -424,10 +432,6 @@ PLANS: list[Any] = [
 ]
 
 
-# One literal: a union of two has pointers into its parts.
-PlannedKind = Literal["effects", "scores", "counts", "predictions", "systems", "preferences", "compare"]
-
-
 class PlanEnvelope(Wire):
     """A request for the plan of a test or a comparison."""
 
@@ -435,6 +439,7 @@ class PlanEnvelope(Wire):
 
     kind: PlannedKind = Field(description="The kind of test, or a comparison.")
     request: Annotated[
-        dict[str, Any], Field(json_schema_extra=union_schema(model.__name__ for model in PLANNED))
+        dict[str, Any],
+        Field(json_schema_extra=union_schema(OF_A_KIND[kind].__name__ for kind in get_args(PlannedKind))),
     ]
     store: Store = False

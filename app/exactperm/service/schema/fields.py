@@ -25,7 +25,7 @@ from ...inputs import columns
 from ...inputs.alignment import ById, Gapped, RawColumn
 from ...statistics.catalogue import STATISTICS, Kind, Parameter, Statistic
 from ...statistics.paired import NamedCounts, StatisticSpec
-from ..messages import TestKind
+from ..kinds import TestKind
 
 # Set in the validation context if the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"

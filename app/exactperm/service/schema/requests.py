@@ -23,7 +23,7 @@ from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
 from ...inputs.columns import MAX_DECIMALS
 from ...inputs.outcomes import CELLS, columns_of
-from ..messages import TestKind
+from ..kinds import TestKind
 from .fields import (
     RUNS_SCHEMA,
     CountColumns,
