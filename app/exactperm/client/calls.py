@@ -185,12 +185,14 @@ def compare_call(request: CompareRequest) -> Call:
 
 def plan_call(request: TestRequest | CompareRequest) -> Call:
     """The call for the plan of a test or a comparison."""
-    if isinstance(request, CompareRequest):
-        kind = "compare" if request.path == "/v1/compare" else "systems"
-        return Call("/v1/plan", content=encoded({"kind": kind, "request": request.body}))
-    if request.kind == "files":
+    if isinstance(request, TestRequest) and request.kind == "files":
         return _form("/v1/plan", request, request.options, _deadline(request))
-    return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))
+    return Call("/v1/plan", content=encoded({"kind": _kind(request), "request": request.body}))
+
+
+def _kind(request: TestRequest | CompareRequest) -> str:
+    """The kind of a request within another: a plan, a list or a job."""
+    return request.path.rpartition("/")[2] if isinstance(request, CompareRequest) else request.kind
 
 
 def power_call(request: PowerRequest) -> Call:
@@ -287,7 +289,7 @@ def _wrapped(request: Request) -> bytes:
         kind, call = "gate" if isinstance(request, GateRequest) else "power", call_of(request)
         content = call.content if call.content_type == JSON else None
     else:
-        kind = "compare" if isinstance(request, CompareRequest) else request.kind
+        kind = _kind(request)
         content = None if request.kind == "files" else encoded(request.body)
     if content is None:
         raise InvalidData("Files cannot be sent in a list or as a job; read them into columns.")

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from .compare import carriers, comparison as boards
 from .compare.comparison import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
 from .gate import ParsedGate, parse_gate, prepare_gate, run_gate
-from .kinds import JSON as JSON_BODY, MULTIPART
+from .kinds import JSON as JSON_BODY, MULTIPART, TestKind
 from .messages import Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test, preferences_of
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
@@ -170,7 +170,7 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
 
 def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> Parsed:
     of_files = job.kind == "plan" and job.body.media_type != JSON_BODY
-    parsed = (parse_test if of_files else PARSERS.get(job.kind, parse_test))(job, body, control)
+    parsed = (parse_test if of_files else PARSERS[job.kind])(job, body, control)
     if parsed.store:
         asking(job, parsed.store)  # refuse before computing if it cannot be stored
     return parsed
@@ -362,8 +362,9 @@ NOUNS: Mapping[type, Noun] = {
     ),
     ParsedCompare: BOARD,
 }  # fmt: skip
-# All other kinds are tests.
+# For all kinds but lists.
 PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
+    **dict.fromkeys((*get_args(TestKind), "files"), parse_test),
     "gate": parse_gate,
     "compare": parse_compare,
     "power": parse_power,
