@@ -221,7 +221,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"battles": {"A": 1}}, "/battles", "not_a_list"),
     ({}, "/battles", "missing"),
     ({"battles": [RIGHT], "u": "C"}, "/u", "choose_u"),
-    ({"battles": [RIGHT], "u": "A", "v": "A"}, "/v", "same_system"),
+    ({"battles": [RIGHT], "u": "A", "v": "A"}, "/battles", "no_items"),
     ({"battles": [RIGHT, battle(2, "C", "B", "tie")], "u": "A", "v": "C"}, "/battles", "no_items"),
     ({"battles": [RIGHT], "exchange": "runs"}, "/exchange", "literal_error"),
     ({"votes": [RIGHT]}, "/votes", "unknown_field"),

@@ -270,8 +270,7 @@ def preferences(
     """
     if not isinstance(battles, list | tuple) or not all(isinstance(one, Mapping) for one in battles):
         return files(file=battles, format="votes", system_u=u, system_v=v, **options)
-    given = {"battles": battles, "u": u, "v": v}
-    return TestRequest("preferences", given, _options(options))
+    return TestRequest("preferences", {"battles": battles, "u": u, "v": v}, _options(options))
 
 
 def files(**files_and_fields: FileLike | Any) -> TestRequest:

@@ -454,7 +454,7 @@ def prepare(
         )
     positions = None
     if isinstance(data, Scores) and data.positions is not None:
-        places = Scores(data.positions[:, 0], data.positions[:, 1])
+        places = Scores(data.positions[:, 2], data.positions[:, 0])
         positions = planned_test(places, StatisticSpec("mean_difference"), Options(pmf="none"), budget)
     return Prepared(
         given,
@@ -698,7 +698,7 @@ def _position_bias(prepared: Prepared) -> PositionBiasRecord | None:
     data, test = prepared.data, prepared.positions
     if test is None or not isinstance(data, Scores) or data.positions is None:
         return None
-    first, second, ties = data.positions.sum(axis=0).tolist()
+    second, ties, first = data.positions.sum(axis=0).tolist()
     return PositionBiasRecord(first, second, ties, solved(test).answer.p_value)
 
 

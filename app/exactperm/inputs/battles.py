@@ -19,9 +19,8 @@ from .quoting import quoted
 SHARE = "win rate"
 # What names the question of a battle, the first of these that any battle has.
 IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
-# The share of the first model, and the place of its number among battles that the first won, the second won, and none.
+# The share of the first model.
 WINNERS = {"model_a": 1.0, "model_b": 0.0, "tie": 0.5, "tie (bothbad)": 0.5, "both_bad": 0.5}
-PLACES = {1.0: 0, 0.0: 1, 0.5: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,7 @@ class Battles:
         keys = [self.ids[row] for row in rows]
         (ids, codes, of_u), (_, _, of_v) = (self._by_question(name, rows, keys) for name in (u, v))
         positions = np.zeros((len(ids), 3), dtype=np.int64)
-        places = np.array([PLACES[share] for share in self.shares[rows].tolist()])
-        np.add.at(positions, (codes, places), 1)
+        np.add.at(positions, (codes, (2 * self.shares[rows]).astype(np.int64)), 1)
         pairing = Pairing(by_id=True, matched=len(ids), ids=ids) if self.given else Pairing()
         return Scores(of_u, of_v, pairing, positions=positions)
 

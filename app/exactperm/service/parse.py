@@ -232,9 +232,8 @@ def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
 def read_from_file(parsed: ParsedTest) -> ParsedTest:
     """The same test, reported as read from a file that is a JSON request."""
     note = f"The file is a JSON request, as for POST /v1/tests/{parsed.kind}, and was read as one."
-    reading = Reading(
-        cast("Kind", parsed.kind), parsed.data, parsed.spec, (note,), "json-request", guessed=True
-    )
+    kind = cast("Kind", parsed.kind)
+    reading = Reading(kind, parsed.data, parsed.spec, (note,), "json-request", guessed=True)
     return replace(parsed, reading=reading)
 
 
@@ -579,12 +578,11 @@ def preferences_of(value: Any, context: dict[str, Any], places: PointerMap, job:
     mapped(places, _refuse_excess, request, job.limits)
     options, spec = _options(request, data, MEAN), replace(MEAN, parameters={"repeats": "mean"})
     options = replace(options, metric=SHARE, higher_is_better=True)
-
-    def place(pointer: str) -> str:
-        return places("/battles" if pointer[1:].split("/", maxsplit=1)[0] in {"u", "v", "ids"} else pointer)
-
-    timeout_s, given, store = job.deadline_s(request.timeout_s), request.model_fields_set, store_of(request)
-    parsed = ParsedTest("preferences", data, spec, options, timeout_s, place, given, store)
+    parsed = ParsedTest(
+        "preferences", data, spec, options, job.deadline_s(request.timeout_s),
+        lambda pointer: places("/battles" if pointer.startswith(("/u", "/v", "/ids")) else pointer),
+        request.model_fields_set, store_of(request),
+    )  # fmt: skip
     return with_picture_data(parsed, job.representation)
 
 
@@ -594,8 +592,6 @@ def _models_of(request: PreferencesRequest, models: list[str]) -> tuple[str, str
     for role, name in known.items():
         if name is not None and name not in models:
             raise choose(f"/{role}", role, f"model {role}", models, f"There is no model {quoted(name)}. ")
-    if request.u is not None and request.u == request.v:
-        raise InvalidTest.at("/v", "same_system", f"u and v are the same: {quoted(request.u)}. Give two.")
     left = [name for name in models if name not in known.values()]
     missing = [role for role, name in known.items() if name is None]
     if len(left) > len(missing) > 0 or (len(missing) == 2 and request.alternative != "two-sided"):

@@ -148,7 +148,7 @@ class Scores:
     """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
 
     `weights` None means that all items count alike. `gaps` are the items with a missing outcome, where there are any.
-    `positions`, shape (n, 3), are numbers of battles: the model that was shown first won, the second won, a tie.
+    `positions`, shape (n, 3), are numbers of battles: the model that was shown second won, a tie, the first won.
     """
 
     u: Column | Repeated

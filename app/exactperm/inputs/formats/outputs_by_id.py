@@ -339,11 +339,11 @@ def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[st
 def scores_reading(
     u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], format_: str, *, clustered: bool = False,
     more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN,
-    beside: Mapping[str, Sequence[SystemOutputs]] = {}, **known: Any,
+    beside: Mapping[str, Sequence[SystemOutputs]] = {}, positions: Mapping[str, list[int]] = {}, **known: Any,
 ) -> Reading:  # fmt: skip
     """The reading of two systems' scores, or of rows of `counted` counts, paired by id. Raises InvalidTest.
 
-    `beside` are labels or covariates of the items, `known` further fields.
+    `beside` are labels or covariates of the items, `positions` those of battles, `known` further fields.
     """
     keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
@@ -375,6 +375,9 @@ def scores_reading(
     if written is not None:
         data = replace(data, weights=weights_of([written[str(key)] for key in aligned.pairing.ids or ()]))
         notes.append(WEIGHTED)
+    if positions:
+        own = [positions[str(key)] for key in aligned.pairing.ids or ()]
+        data = replace(data, positions=np.array(own, dtype=np.int64))
     if beside:
         data = replace(
             data, correction=_correction(beside, list(map(str, aligned.pairing.ids or ())), options, notes)

@@ -11,13 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple, cast
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest, choices_of
-from ...statistics.paired import Scores
 from ..format import FirstLook, Format, Sign
 from ..json_records import value_of
 from ..number_text import NumberReader, Value
@@ -260,15 +257,10 @@ def reading(
         options = replace(options, on_missing="error")  # missing items already count 0 in the rows
     require_same(u, v, sides, options)
     more_notes, more = _checked(u, v, sides, options)
-    made = scores_reading(
-        systems[0], systems[1], options, notes, format_, more_notes=more_notes,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, more_notes=more_notes, positions=u.positions,
         clustered=any(row.cluster is not None for rows in sides for row in rows), findings=(*findings, *more), **known,
     )  # fmt: skip
-    if not u.positions:
-        return made
-    data = cast("Scores", made.data)
-    positions = np.array([u.positions[str(key)] for key in data.pairing.ids or ()], dtype=np.int64)
-    return replace(made, data=replace(data, positions=positions))
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...answers.reading import Remark
-from ..battles import IDS, PLACES, SHARE
+from ..battles import IDS, SHARE
 from ..format import FirstLook, Sign
 from ..json_records import Record, key_of, read_records
 from ..names import ID, SCORE, SYSTEM, find
@@ -375,7 +375,7 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
             rows.append(Row(key, {SHARE: won}, path, None, name))
         if form is VOTES[0] and share is not None and "file" in files:
-            positions.setdefault(rows[-1].key, [0, 0, 0])[PLACES[share]] += 1
+            positions.setdefault(rows[-1].key, [0, 0, 0])[int(2 * share)] += 1
     chosen = {options.system_u, options.system_v}
     if "file" in files and None not in chosen:
         # From one file, only the votes between the two compared systems.
