@@ -33,6 +33,7 @@ from ..presentation.numbers import SMALLEST_WRITTEN, p_number
 from ..presentation.words import board_summary, cells_of, compare_sentence, short, table
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, compare_form, form_of, power_request, read
+from .options import GATE as GATE_OPTIONS
 from .output import (
     ERROR,
     FAILED,
@@ -56,17 +57,7 @@ OUTCOMES = {"c": "compared", "w": "computed"}  # by the first letter of an id
 VERDICTS = ("pass", "fail", "inconclusive", "continue")
 MAX_PAIRS = 50
 TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
-GATE_FIELDS = (
-    "policy",
-    "margin",
-    "threshold",
-    "range",
-    "on_inconclusive",
-    "higher_is_better",
-    "fail_if_any_slice",
-    "metrics",
-    "names",
-)
+GATE_FIELDS = (*(field.name for field in GATE_OPTIONS), "higher_is_better", "metrics", "names")
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:

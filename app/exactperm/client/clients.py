@@ -231,6 +231,11 @@ class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
         return update_wrapper(asking, self._ask)
 
 
+def _asked(request: Request, answer: type[Read], *, store: bool) -> TypedCall[Read]:
+    """The call of a request, and the reader of its answer."""
+    return TypedCall(call_of(request).kept(store), reader_of(answer))
+
+
 class _JobCalls:
     """The jobs of this client's API key."""
 
@@ -321,37 +326,35 @@ class _Calls(Connection):
     @method
     def test(self, request: TestRequest, *, store: bool = False) -> TypedCall[TestResult]:
         """Run a test made by `scores`, `counts`, `predictions`, `effects` or `files`."""
-        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
+        return _asked(request, TestResult, store=store)
 
     @method
     def effects(
         self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
     ) -> TypedCall[TestResult]:
         """Test effects: each item's contribution as observed and with the systems exchanged."""
-        return TypedCall(call_of(requests.effects(stay, swap, **options)).kept(store), reader_of(TestResult))
+        return _asked(requests.effects(stay, swap, **options), TestResult, store=store)
 
     @method
     def scores(
         self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
     ) -> TypedCall[TestResult]:
         """Test scores: vectors, lists, {id: number}, or one N x 2 array."""
-        return TypedCall(call_of(requests.scores(u, v, **options)).kept(store), reader_of(TestResult))
+        return _asked(requests.scores(u, v, **options), TestResult, store=store)
 
     @method
     def counts(
         self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
     ) -> TypedCall[TestResult]:
         """Test counts: {name: [one per item]}, [{name: count}], {id: {name: count}}, or one N x 4 array."""
-        return TypedCall(call_of(requests.counts(u, v, **options)).kept(store), reader_of(TestResult))
+        return _asked(requests.counts(u, v, **options), TestResult, store=store)
 
     @method
     def predictions(
         self, gold: Any, u: Any, v: Any, *, store: bool = False, **options: Unpack[Options]
     ) -> TypedCall[TestResult]:
         """Test the outputs of both systems against the gold standard."""
-        return TypedCall(
-            call_of(requests.predictions(gold, u, v, **options)).kept(store), reader_of(TestResult)
-        )
+        return _asked(requests.predictions(gold, u, v, **options), TestResult, store=store)
 
     @method
     def preferences(
@@ -366,12 +369,12 @@ class _Calls(Connection):
     ) -> TypedCall[TestResult]:
         """Test which of two models is preferred; see `requests.preferences`."""
         request = requests.preferences(battles, u, v, **given)
-        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
+        return _asked(request, TestResult, store=store)
 
     @method
     def files(self, /, **files_and_fields: FileLike | Any) -> TypedCall[TestResult]:
         """Test evaluation files; keywords as for `requests.files`, and `store`, a field of the form."""
-        return TypedCall(call_of(requests.files(**files_and_fields)), reader_of(TestResult))
+        return _asked(requests.files(**files_and_fields), TestResult, store=False)
 
     @method
     def gate(
@@ -383,7 +386,7 @@ class _Calls(Connection):
     ) -> TypedCall[GateResult]:
         """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return TypedCall(call_of(request).kept(store), reader_of(GateResult))
+        return _asked(request, GateResult, store=store)
 
     @method
     def compare(
@@ -401,7 +404,7 @@ class _Calls(Connection):
         Also takes a request of `requests.compare` or `requests.compare_files`; see there.
         """
         request = compare_requests.compare_request(systems, scores, gold=gold, datasets=datasets, **options)
-        return TypedCall(call_of(request).kept(store), reader_of(CompareResult))
+        return _asked(request, CompareResult, store=store)
 
     @method
     def systems(
@@ -415,8 +418,8 @@ class _Calls(Connection):
         **options: Any,
     ) -> TypedCall[TestResult]:
         """Test several systems at once: a contrast, a trend, whether any differs; see `requests.systems`."""
-        request = compare_requests.systems(systems, statistic, scores, **options)
-        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
+        made = compare_requests.systems(systems, statistic, scores, **options)
+        return _asked(made, TestResult, store=store)
 
     @method
     def power(
@@ -429,8 +432,7 @@ class _Calls(Connection):
         **given: Any,
     ) -> TypedCall[PowerResult]:
         """Find the true difference that a test detects, its power, or the number of items; see `requests.power`."""
-        request = requests.power_request(design, solve, given)
-        return TypedCall(call_of(request).kept(store), reader_of(PowerResult))
+        return _asked(requests.power_request(design, solve, given), PowerResult, store=store)
 
     @method
     def batch(self, requests: Sequence[Request], *, store: bool = False) -> TypedCall[Answers]:

@@ -26,17 +26,6 @@ Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
 TARGETS = ("at_least", "not_below")
-IN_A_BODY_ONLY = (
-    "ids",
-    "clusters",
-    "slices",
-    "labels",
-    "covariates",
-    "correction",
-    "weights",
-    "groups",
-    "event",
-)
 # Options with a value for each item, and the options that name such a column of a table.
 COLUMN_OF = {
     "ids": "id",
@@ -46,6 +35,7 @@ COLUMN_OF = {
     "event": "event",
     "slices": "slice",
 }
+IN_A_BODY_ONLY = (*COLUMN_OF, "labels", "covariates", "correction")
 CHOSEN_BY = {
     "ids": "id_column",
     "clusters": "clusters",
