@@ -18,6 +18,7 @@ from ..answers.gate import (
     OneSidedTest,
     OnInconclusive,
     Policy,
+    Procedure,
     Verdict,
 )
 from ..answers.test import StatisticRecord, TestRecord
@@ -236,6 +237,13 @@ _NOT_SHOWN: dict[Policy, str] = {
     "at_least": "it is not shown that the candidate is better than the threshold {threshold}",
     "not_below": "the candidate is not significantly worse than the threshold {threshold}",
 }
+_PROCEDURES: dict[Procedure, str] = {
+    "bootstrap": "the paired bootstrap",
+    "e_value": "an e-value, which holds for any number of looks; p is its inverse",
+    "tango_score": "Tango's score test of paired proportions, which is asymptotic",
+    "binomial": "the exact binomial test",
+    "convex_bound": "a bound that holds for all scores in their range; the exact p-value is at most that",
+}
 # Policies that fail where nothing is decided.
 _SHOWN_ONLY = frozenset({"non_inferior", "improve", "at_least"})
 _HEADS: dict[Verdict, str] = {
@@ -312,17 +320,14 @@ def slices_reason(
 ) -> str:
     """The sentence on the smallest p-value of the slices."""
     named = short(worst).replace('"', "'")
-    outcome = f"no slice is significantly worse than {words['baseline']}{words['by']}"
-    if judgement.finding == "shown":
-        outcome = f'the slice "{named}" is significantly worse than {words["baseline"]}{words["by"]}'
+    which = f'the slice "{named}"' if judgement.finding == "shown" else "no slice"
+    outcome = f"{which} is significantly worse than {words['baseline']}{words['by']}"
     if judgement.finding == "bounds_straddle":
         outcome = "undecided"
-    if judgement.finding in {"unattainable", "not_known"}:
-        outcome += (
-            ", which too few items differ to show"
-            if judgement.finding == "unattainable"
-            else ", as far as is known"
-        )
+    if judgement.finding == "unattainable":
+        outcome += ", which too few items differ to show"
+    if judgement.finding == "not_known":
+        outcome += ", as far as is known"
     return f"Slices: {_comparison(terms, judgement, family)}: {outcome}."
 
 
@@ -353,16 +358,8 @@ def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> s
 def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> list[str]:
     """The basis of a margin's test; empty for the ordinary one."""
     decision = judgement.decision
-    if decision.procedure == "bootstrap":
-        return ["By the paired bootstrap."]
-    if decision.procedure == "e_value":
-        return ["By an e-value, which holds for any number of looks; p is its inverse."]
-    if decision.procedure == "tango_score":
-        return ["By Tango's score test of paired proportions, which is asymptotic."]
-    if decision.procedure == "binomial":
-        return ["By the exact binomial test."]
-    if decision.procedure == "convex_bound":
-        return ["By a bound that holds for all scores in their range; the exact p-value is at most that."]
+    if decision.procedure in _PROCEDURES:
+        return [f"By {_PROCEDURES[decision.procedure]}."]
     if not terms.margin:
         return []
     what = "items' differences" if record.items.clusters is None else "clusters' summed differences"
