@@ -339,7 +339,7 @@ def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
         raise InvalidTest.at("", "integer_too_large", detail)
     units, width = reduced.stay.shape
     rows = monte_carlo.rows_at_once(units)
-    price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
+    price = reduced.function.price(reduced.stay, None, options.alternative)
     each = units * (_NANOSECONDS_PER_UNIT + width) + price.value_ns + 10 * width
     call = _CALL + int(price.call_ns)
     steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + call * (options.samples // rows + 4)

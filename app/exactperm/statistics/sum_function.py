@@ -57,9 +57,9 @@ class Price:
         return self.filter_ns + self.open_ns
 
 
-def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternative) -> Price:
-    """Price a state of the test of `stay` against `swap`, shape (N, k) each."""
-    cost = quantity.cost(peaks_of(stay, swap))
+def price_of(quantity: Quantity, stay: Integers, swap: Integers | None, side: Alternative) -> Price:
+    """Price a state of the test of `stay` against `swap`, shape (N, k) each; without `swap`, of the bootstrap."""
+    cost = quantity.cost(peaks_of(stay, stay if swap is None else swap))
     if cost.undecided == 0.0:
         return Price()
     if cost.exact is not None and cost.exact < cost.filter + 1_000.0:
@@ -74,6 +74,9 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternati
     undefined = np.zeros(len(states), dtype=bool) if value.undefined is None else value.undefined
     open_ = np.flatnonzero(np.broadcast_to(~(yes | no | undefined), (len(states),)))
     unknown = np.broadcast_to(~np.isfinite(value.error) & ~undefined, (len(states),))
+    lost = _lost(quantity, value, np.broadcast_to(value.value, (len(states),)))
+    if np.count_nonzero(lost) * _FEW <= _most_exact(cost) * len(states):
+        unknown = unknown | lost
     each = _each(decisions, states[open_[:_CLOSER]], cost)
     share, unvalued = len(open_) / len(states), float(np.count_nonzero(unknown)) / len(states)
     valued = unvalued * _valued(decisions, states[unknown][:_CLOSER], cost)
@@ -86,14 +89,18 @@ def peaks_of(stay: Integers, swap: Integers) -> list[int]:
     return [int(total) for total in largest.sum(axis=0).tolist()]
 
 
-def _sample(stay: Integers, swap: Integers, most: int) -> Integers:
-    """Sample sums under random assignments, shape (P, k), of at most 64 groups of units swapped as a whole."""
+def _sample(stay: Integers, swap: Integers | None, most: int) -> Integers:
+    """Sample sums, shape (P, k), of at most 64 groups of units, swapped or drawn with replacement as a whole."""
     units, width = stay.shape
     groups = min(units, _GROUPS)
     count = min(_MOST_STATES, most, max(_LEAST_STATES, _ENTRIES // (groups * width)))
     starts = np.arange(groups) * units // groups
+    random = np.random.default_rng(0)
+    if swap is None:
+        times = random.multinomial(groups, np.full(groups, 1.0 / groups), size=count)
+        return np.asarray(times @ np.add.reduceat(stay, starts, axis=0), dtype=np.int64)
     moved = np.add.reduceat(swap - stay, starts, axis=0)
-    coins = np.random.default_rng(0).integers(0, 2, size=(count, groups))
+    coins = random.integers(0, 2, size=(count, groups))
     if float(np.abs(moved.astype(np.float64)).sum(axis=0).max()) < _EXACT:
         away = np.rint(coins.astype(np.float64) @ moved.astype(np.float64)).astype(np.int64)
     else:
@@ -235,6 +242,18 @@ _FEW = 1 << 12
 _DIGITS, _LOST, _EXACT_NS = 2.0**-40, 1e-300, 5e7
 
 
+def _lost(quantity: Quantity, result: Approximation, values: Reals) -> NDArray[np.bool_]:
+    """Mark where terms of a formula cancel, so that the error of the double may show in its first digits."""
+    if not isinstance(quantity, Formula):
+        return np.zeros(values.shape, dtype=bool)
+    error = np.where(np.isfinite(result.error), result.error, 0.0)
+    return np.asarray(error > _DIGITS * np.abs(values) + 2.0 * _LOST)
+
+
+def _most_exact(cost: StateCost) -> float:
+    return min(_FEW, _EXACT_NS / cost.undecided)
+
+
 @dataclass(frozen=True)
 class FunctionOf:
     """t = h(S) of a vector of sums."""
@@ -266,14 +285,12 @@ class FunctionOf:
         """Mark where the error may show in the first digits, and exact values are worth their time."""
         if values.size == 1:
             return np.asarray(np.full(values.shape, bool(result.error.any())))
-        if not isinstance(self.quantity, Formula):
-            return np.zeros(values.shape, dtype=bool)
-        error = np.where(np.isfinite(result.error), result.error, 0.0)
-        cancelled: NDArray[np.bool_] = error > _DIGITS * np.abs(values) + 2.0 * _LOST
+        cancelled = _lost(self.quantity, result, values)
         if not cancelled.any():
             return cancelled
         peaks = [max(-int(column.min()), int(column.max())) for column in sums]
-        most = min(_FEW, _EXACT_NS / self.quantity.cost(peaks).undecided)
+        most = _most_exact(self.quantity.cost(peaks))
+        error = np.where(np.isfinite(result.error), result.error, 0.0)
         if np.count_nonzero(cancelled) > most:
             least, greatest = values - error, values + error
             cancelled &= (least <= greatest.min()) | (greatest >= least.max())
@@ -304,8 +321,8 @@ class FunctionOf:
             none[unsure] = [exact_value(self.quantity, row) is None for row in _rows(sums, unsure).tolist()]
         return none
 
-    def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
-        """Price a state in the test of `stay` against `swap`, shape (N, k) each, from the data."""
+    def price(self, stay: Integers, swap: Integers | None, side: Alternative) -> Price:
+        """Price a state from the data: of `stay` against `swap`, shape (N, k) each; without `swap`, of the bootstrap."""
         return price_of(self.quantity, stay, swap, side)
 
     def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
