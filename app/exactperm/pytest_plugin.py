@@ -68,13 +68,13 @@ class Gates:
         request = gate_request(candidate, baseline, gold, options)
         result = gate(request) if self._client is None else self._client.gate(request)
         self._record(result)
-        said = options.get("on_inconclusive") or request.terms.get("on_inconclusive")
+        on_inconclusive = options.get("on_inconclusive") or request.terms.get("on_inconclusive")
         verdict = result.verdict
-        if verdict == "pass" or (verdict == "inconclusive" and said == "pass"):
+        if verdict == "pass" or (verdict == "inconclusive" and on_inconclusive == "pass"):
             return result
         text = markdown(result)
         if verdict == "continue" or (
-            verdict == "inconclusive" and said is None and self._inconclusive == "skip"
+            verdict == "inconclusive" and on_inconclusive is None and self._inconclusive == "skip"
         ):
             pytest.skip(text)
         raise AssertionError(text)

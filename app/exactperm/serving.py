@@ -109,17 +109,17 @@ def _run_forked(
     from .ops.logs import name_process
     from .web_processes.parent import share_of
 
-    own = share_of(settings, number, settings.web_processes)
+    share = share_of(settings, number, settings.web_processes)
     name_process(number)
     keep_from_children(*sockets, connection)
-    executor = executor_of(own)
+    executor = executor_of(share)
     executor.begin()
     keep_freed(2**28)
-    limits = replace(limits, max_connections_per_address=own.max_connections_per_address)
+    limits = replace(limits, max_connections_per_address=share.max_connections_per_address)
     # Only the first process runs a job worker; its successor starts another.
     worker = embedded_worker(settings) if number == 0 else contextlib.nullcontext()
     with worker:
-        asyncio.run(_serve(own, limits, executor, Place(number, sockets, connection, counts)))
+        asyncio.run(_serve(share, limits, executor, Place(number, sockets, connection, counts)))
 
 
 @dataclass(frozen=True, slots=True)

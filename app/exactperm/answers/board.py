@@ -235,8 +235,8 @@ class CompareRecord:
                 family=self.family,
                 warnings=self.warnings,
             )
-        own: dict[str | None, BoardRecord] = {} if of_all is None else {None: of_all}
-        return own | dict(self.datasets or {})
+        by_name: dict[str | None, BoardRecord] = {} if of_all is None else {None: of_all}
+        return by_name | dict(self.datasets or {})
 
     def with_board(self, board: BoardRecord) -> CompareRecord:
         """A copy with this as its only board."""

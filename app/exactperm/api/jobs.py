@@ -71,11 +71,11 @@ def etag_of(view: dict[str, Any]) -> str:
     return f'"{hashlib.sha256(json.dumps(view).encode()).hexdigest()[:16]}"'
 
 
-def matches(asked: str | None, etag: str) -> bool:
+def matches(if_none_match: str | None, etag: str) -> bool:
     """Whether an If-None-Match header names an entity tag (RFC 9110, section 13.1.2: compared weakly)."""
-    if asked is None:
+    if if_none_match is None:
         return False
-    tags = {tag.strip().removeprefix("W/") for tag in asked.split(",")}
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
     return "*" in tags or etag.removeprefix("W/") in tags
 
 
@@ -104,14 +104,14 @@ class Results:
     budget: ByteBudget
     turns: Turns
 
-    def kept(self, request: Request, name: str, found: Stored) -> Response:
+    def kept(self, request: Request, name: str, stored: Stored) -> Response:
         """A stored answer."""
-        headers = {**dict(found.headers), "cache-control": CACHE}
+        headers = {**dict(stored.headers), "cache-control": CACHE}
         etag = headers.setdefault("etag", f'"{name}"')
         if matches(request.headers.get("if-none-match"), etag):
             return _unchanged(etag)
         rendered = RenderedResponse(
-            found.status, tuple(headers.items()), found.before, own=found.own, after=found.after
+            stored.status, tuple(headers.items()), stored.before, own=stored.own, after=stored.after
         )
         reservation = self.budget.reserve()
         self.budget.answer(reservation, rendered)
@@ -222,16 +222,18 @@ class JobEndpoint:
         body = await receive_body(request.receive, length, self.settings.max_body_bytes, reservation)
         sha = await asyncio.to_thread(_sha, body, f"{representation} {coding}")
         if key is not None:
-            found = await self._query(lambda: jobs.ready().replayed(owner, key, sha))
-            if found is not None:
-                return await self._accepted(found, owner, replayed=True)
+            earlier = await self._query(lambda: jobs.ready().replayed(owner, key, sha))
+            if earlier is not None:
+                return await self._accepted(earlier, owner, replayed=True)
         from ..jobs.gateway import submission
         from ..jobs.work import plan_job
 
-        asked = submission(self.settings, representation, coding, str(request.scope.get("request_id", "")))
+        submitted = submission(
+            self.settings, representation, coding, str(request.scope.get("request_id", ""))
+        )
         self.executor.refuse_unless_room(object(), len(body))
         # A submission has no timeout_s to ask for more.
-        plan = await self.executor.run(plan_job, asked, body, self.settings.max_timeout_s)
+        plan = await self.executor.run(plan_job, submitted, body, self.settings.max_timeout_s)
         if isinstance(plan, RenderedResponse):
             return sent(plan)
         job, replayed = await self._query(lambda: jobs.submit(owner, key, sha, plan))
@@ -300,10 +302,10 @@ class JobEndpoint:
 
     async def _stored_response(self, request: Request, name: str, owner: str) -> Response:
         jobs = self._on()
-        found = await self._query(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
-        if found is None:
+        stored = await self._query(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
+        if stored is None:
             raise NotThere(NO_ANSWER)
-        return self.results.kept(request, name, found)
+        return self.results.kept(request, name, stored)
 
     async def events(self, request: Request) -> Response:
         """The progress of a job as server-sent events, until it ends."""
@@ -408,15 +410,15 @@ def _idempotency_key(request: Request) -> str | None:
 
 def _only(request: Request, *names: str) -> dict[str, str]:
     """The query parameters; unknown and repeated ones are refused."""
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, text in request.query_params.multi_items():
         if name not in names:
             detail = f"There is no query parameter {quoted(name)} here; there is {', '.join(names)}."
             raise InvalidTest.at(f"/?{name[:40]}", "unknown_parameter", detail)
-        if name in given:
+        if name in texts:
             raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")
-        given[name] = text
-    return given
+        texts[name] = text
+    return texts
 
 
 def _number(text: str | None, default: int, name: str) -> int:

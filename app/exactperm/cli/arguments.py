@@ -59,19 +59,19 @@ class Form:
 # Tests and gates
 
 
-def form_of(given: Mapping[str, Any]) -> Form:
+def form_of(parameters: Mapping[str, Any]) -> Form:
     """Read the files and gather the fields; raises Refused or UsageError."""
-    paths = paths_of(given)
+    paths = paths_of(parameters)
     require_single_stdin(paths.values())
     files = {role: read_all(path) for role, path in paths.items() if not role.startswith(AGAINST)}
     against = tuple(read(path) for role, path in paths.items() if role.startswith(AGAINST))
-    fields = fields_of(given)
-    if given["names"]:
-        fields["name_u"], fields["name_v"] = given["names"]
-    if given.get("metrics"):
-        fields["metrics"] = metrics_of(given["metrics"])
-    fields = with_options(given["option"], fields, ROLES)
-    if given.get("baseline_runs"):
+    fields = fields_of(parameters)
+    if parameters["names"]:
+        fields["name_u"], fields["name_v"] = parameters["names"]
+    if parameters.get("metrics"):
+        fields["metrics"] = metrics_of(parameters["metrics"])
+    fields = with_options(parameters["option"], fields, ROLES)
+    if parameters.get("baseline_runs"):
         fields = _of_baseline_runs(files, fields)
     if set(files) == {"file"}:
         file = files["file"]
@@ -83,9 +83,13 @@ def form_of(given: Mapping[str, Any]) -> Form:
     return Form(files, paths, fields, against)
 
 
-def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
+def paths_of(parameters: Mapping[str, Any]) -> dict[str, str]:
     """The files by role."""
-    named, against, runs = list(given["paths"]), given.get("against", ()), given.get("baseline_runs")
+    named, against, runs = (
+        list(parameters["paths"]),
+        parameters.get("against", ()),
+        parameters.get("baseline_runs"),
+    )
     if runs:
         if against or len(named) != 1:
             raise click.UsageError(
@@ -96,7 +100,7 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
         raise click.UsageError(
             "With --against, give one file: the candidate's. Every baseline is an --against."
         )
-    if against and given["names"]:
+    if against and parameters["names"]:
         raise click.UsageError(
             "With --against, name the candidate by -O name_u=, the baselines by -O names=A,B."
         )
@@ -109,7 +113,7 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
     paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
     if against:
         paths = {"u": named[0], **{f"{AGAINST}{index}": path for index, path in enumerate(against)}}
-    return paths | beside(given)
+    return paths | beside(parameters)
 
 
 def _of_baseline_runs(files: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,12 +128,14 @@ def _of_baseline_runs(files: Mapping[str, Any], fields: Mapping[str, Any]) -> di
     return {**fields, "exchange": "runs"}
 
 
-def beside(given: Mapping[str, Any]) -> dict[str, str]:
+def beside(parameters: Mapping[str, Any]) -> dict[str, str]:
     """The other files, by role."""
-    if len(given["ref"]) > len(REFERENCES):
+    if len(parameters["ref"]) > len(REFERENCES):
         raise click.UsageError(f"Give at most {len(REFERENCES)} references.")
-    others = {role: given[role] for role in ("gold", "qrels", "documents") if given[role] is not None}
-    return {**dict(zip(REFERENCES, given["ref"], strict=False)), **others}
+    others = {
+        role: parameters[role] for role in ("gold", "qrels", "documents") if parameters[role] is not None
+    }
+    return {**dict(zip(REFERENCES, parameters["ref"], strict=False)), **others}
 
 
 def require_single_stdin(paths: Iterable[str]) -> None:
@@ -155,32 +161,32 @@ def read_all(path: str) -> tuple[str, bytes] | Several:
     if path == STDIN:
         return read(path)
     try:
-        found = several(path)
+        files = several(path)
     except InvalidData as error:
         raise Refused(error.detail) from None
-    if found is None:
+    if files is None:
         return read(path)
-    if found.left_out:
-        more = f" and {len(found.left_out) - 3:,} more" if len(found.left_out) > 3 else ""
+    if files.left_out:
+        more = f" and {len(files.left_out) - 3:,} more" if len(files.left_out) > 3 else ""
         click.echo(
             (
-                f"exactperm: reads {len(found.files):,} files of {path}; skips "
-                f"{', '.join(found.left_out[:3])}{more}."
+                f"exactperm: reads {len(files.files):,} files of {path}; skips "
+                f"{', '.join(files.left_out[:3])}{more}."
             ),
             err=True,
         )
-    return found
+    return files
 
 
-def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that have options, by name."""
     fields = {
         name.removeprefix(PREFIX): value
-        for name, value in given.items()
+        for name, value in parameters.items()
         if name.startswith(PREFIX) and value is not None
     }
-    if given.get("higher_is_better") is not None:
-        fields["higher_is_better"] = given["higher_is_better"]
+    if parameters.get("higher_is_better") is not None:
+        fields["higher_is_better"] = parameters["higher_is_better"]
     return fields
 
 
@@ -253,17 +259,17 @@ def _width(content: bytes) -> int | None:
 # Comparisons
 
 
-def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
+def compare_form(parameters: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     """The systems' files, other files, and fields; raises Refused or UsageError."""
-    paths, others = list(given["paths"]), beside(given)
+    paths, others = list(parameters["paths"]), beside(parameters)
     require_single_stdin([*paths, *others.values()])
     systems: list[Any] = [read_all(path) for path in paths]
-    fields = fields_of(given)
-    if given.get("pair"):
+    fields = fields_of(parameters)
+    if parameters.get("pair"):
         if "compare" in fields:
             raise click.UsageError("--pair and --compare set the same option; give one of them.")
-        fields["compare"] = [list(pair) for pair in given["pair"]]
-    fields = with_options(given["option"], fields, {*ROLES, "system"})
+        fields["compare"] = [list(pair) for pair in parameters["pair"]]
+    fields = with_options(parameters["option"], fields, {*ROLES, "system"})
     fields_and_files: dict[str, Any] = {**{role: read_all(path) for role, path in others.items()}, **fields}
     if any(isinstance(system, Several) for system in systems):
         names = _names_of_tasks(paths, fields_and_files.pop("names", None))
@@ -279,11 +285,11 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     return request, Form({}, {**others, **_by_system(paths, called, fields.get("names"))}, fields)
 
 
-def _names_of_tasks(paths: Sequence[str], given: Any) -> list[str]:
+def _names_of_tasks(paths: Sequence[str], names_given: Any) -> list[str]:
     """The names of systems with a file for each task; by default those of the folders or patterns."""
-    names = _listed(given)
-    if isinstance(given, str) and given.startswith("["):
-        names = json.loads(given)
+    names = _listed(names_given)
+    if isinstance(names_given, str) and names_given.startswith("["):
+        names = json.loads(names_given)
     if names is None:
         names = by_folders([[*PurePath(path).parts[:-1], stem(PurePath(path).name)] for path in paths])
     if names is None or len(names) != len(paths) or len(set(names)) < len(names):
@@ -311,7 +317,7 @@ def _names_by_folder(paths: Sequence[str], names: Sequence[str]) -> list[str] | 
     stems = [stem(name) for name in names]
     if len(set(stems)) == len(stems) or len(set(paths)) < len(paths) or STDIN in paths:
         return None
-    return by_folders([[*PurePath(path).parts[:-1], own] for path, own in zip(paths, stems, strict=True)])
+    return by_folders([[*PurePath(path).parts[:-1], stem] for path, stem in zip(paths, stems, strict=True)])
 
 
 def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[str, str]:
@@ -327,39 +333,48 @@ def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[s
 # Power
 
 
-def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
+def power_request(parameters: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
     """The request, and the form it was made from; raises UsageError."""
-    members: dict[str, Any] = {"solve": given["solve"]}
+    members: dict[str, Any] = {"solve": parameters["solve"]}
     for name in ("power", "effect", "alpha"):
-        if given[name] is not None:
-            members[name] = _number(given[name], f"--{name}")
-    if given["n"] is not None:
-        numbers = [_whole(text, "-n") for text in given["n"].split(",")]
+        if parameters[name] is not None:
+            members[name] = _number(parameters[name], f"--{name}")
+    if parameters["n"] is not None:
+        numbers = [_whole(text, "-n") for text in parameters["n"].split(",")]
         members["n"] = numbers if len(numbers) > 1 else numbers[0]
-    if given["comparisons"] is not None:
-        members["comparisons"] = _whole(given["comparisons"], "--comparisons")
-    if given["alternative"] is not None:
-        members["alternative"] = given["alternative"]
-    design = {name: _number(given[name], f"--{name}") for name in (*NUMBERS, "sd") if given[name] is not None}
-    if given["floor"] is not None:
-        members["floor"] = _number(given["floor"], "--floor")
-    if given["runs"] is not None:
-        if given["paths"] or design:
+    if parameters["comparisons"] is not None:
+        members["comparisons"] = _whole(parameters["comparisons"], "--comparisons")
+    if parameters["alternative"] is not None:
+        members["alternative"] = parameters["alternative"]
+    design = {
+        name: _number(parameters[name], f"--{name}")
+        for name in (*NUMBERS, "sd")
+        if parameters[name] is not None
+    }
+    if parameters["floor"] is not None:
+        members["floor"] = _number(parameters["floor"], "--floor")
+    if parameters["runs"] is not None:
+        if parameters["paths"] or design:
             raise click.UsageError(
                 "--runs has the files of one system's runs: give nothing else of a design."
             )
-        files, fields = {"v": read_all(given["runs"])}, with_options(given["option"], fields_of(given), ROLES)
-        return PowerRequest(members, files_of(**files, **fields)), Form(files, {"v": given["runs"]}, fields)
-    if given["paths"] and design:
+        files, fields = (
+            {"v": read_all(parameters["runs"])},
+            with_options(parameters["option"], fields_of(parameters), ROLES),
+        )
+        return PowerRequest(members, files_of(**files, **fields)), Form(
+            files, {"v": parameters["runs"]}, fields
+        )
+    if parameters["paths"] and design:
         raise click.UsageError("Give the files of a pilot, or numbers such as --p10 and --p01, not both.")
-    if not given["paths"]:
+    if not parameters["paths"]:
         if not design:
             raise click.UsageError(
                 "Give the known quantities: --p10 and --p01; --u, --v and --discordance; --sd; or the files of a pilot."
             )
         kind = "sd" if set(design) == {"sd"} else "binary"
         return PowerRequest({"design": {"kind": kind, **design}, **members}), Form({}, {}, {})
-    form = form_of(given)
+    form = form_of(parameters)
     return PowerRequest(members, files_of(**form.files, **form.fields)), form
 
 

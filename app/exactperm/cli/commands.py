@@ -103,7 +103,7 @@ def cli() -> None:
 @click.option(
     "--workers", metavar="NUMBER", help="Compute processes [EXACTPERM_WORKERS, or one per processor]."
 )
-def serve(**given: str | None) -> None:
+def serve(**parameters: str | None) -> None:
     """Serve HTTP until SIGTERM or Ctrl-C.
 
     Every other setting is an environment variable, EXACTPERM_…; options override variables.
@@ -111,7 +111,7 @@ def serve(**given: str | None) -> None:
     _require("server")
     from .settings import settings_of
 
-    settings = settings_of({name: value for name, value in given.items() if value is not None})
+    settings = settings_of({name: value for name, value in parameters.items() if value is not None})
     from ..serving import serve as serving
 
     serving(settings)
@@ -158,12 +158,12 @@ def mcp(root: Path) -> None:
 
 
 def _asks(
-    what: str, epilog: str, *given: Callable[[Any], Any]
+    what: str, epilog: str, *click_options: Callable[[Any], Any]
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A command that reads files, with these options in this order."""
 
     def command(function: Callable[..., None]) -> click.Command:
-        for option in reversed(given):
+        for option in reversed(click_options):
             function = option(function)
         return cli.command(what, cls=Sectioned, epilog=epilog)(PATHS(function))
 
@@ -171,39 +171,39 @@ def _asks(
 
 
 @_asks("test", TEST_EXAMPLES + EXIT, *options.OF_A_TEST, options.STORE)
-def test(**given: Any) -> None:
+def test(**parameters: Any) -> None:
     """Test whether two systems differ on the same items."""
-    _run("test", given)
+    _run("test", parameters)
 
 
 @_asks("gate", GATE_EXAMPLES + EXIT, *options.OF_THE_GATE)
-def gate(**given: Any) -> None:
+def gate(**parameters: Any) -> None:
     """Decide whether a candidate may replace the baseline; the exit status is the verdict."""
-    _run("gate", given)
+    _run("gate", parameters)
 
 
 @_asks("compare", COMPARE_EXAMPLES + EXIT, *options.OF_A_COMPARE)
-def compare(**given: Any) -> None:
+def compare(**parameters: Any) -> None:
     """Compare many systems: significant differences, certain ranks, and groups."""
-    _run("compare", given)
+    _run("compare", parameters)
 
 
 @_asks("systems", SYSTEMS_EXAMPLES + EXIT, *options.OF_SYSTEMS)
-def systems(**given: Any) -> None:
+def systems(**parameters: Any) -> None:
     """Test several systems at once: a trend, a contrast, or whether any differs."""
-    _run("systems", given)
+    _run("systems", parameters)
 
 
 @_asks("power", POWER_EXAMPLES + EXIT, *options.OF_THE_POWER)
-def power(**given: Any) -> None:
+def power(**parameters: Any) -> None:
     """Find how many items a test needs, or which difference it can detect."""
-    _run("power", given)
+    _run("power", parameters)
 
 
 @_asks("plan", PLAN_EXAMPLES + EXIT, *options.OF_A_TEST)
-def plan(**given: Any) -> None:
+def plan(**parameters: Any) -> None:
     """Show the method and the predicted cost of a test, without running it."""
-    _run("plan", given)
+    _run("plan", parameters)
 
 
 @cli.command()
@@ -252,14 +252,14 @@ def _require(extra: str) -> None:
         raise Refused(f"{missing(extra)}.")
 
 
-def _run(what: str, given: dict[str, Any]) -> NoReturn:
-    if not given["paths"] and what != "power":
+def _run(what: str, parameters: dict[str, Any]) -> NoReturn:
+    if not parameters["paths"] and what != "power":
         several = "Give one file with all systems, or a file for each."
         two = "Give one file with both systems, or two files: U first, then V."
         raise click.UsageError(several if what in {"compare", "systems"} else two)
     from .run import run_command
 
-    click.get_current_context().exit(run_command(what, given))
+    click.get_current_context().exit(run_command(what, parameters))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

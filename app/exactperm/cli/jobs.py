@@ -87,7 +87,7 @@ def batch(
     with _refusals():
         response = checked(send(call, url, api_key))
     write(response.content, output)
-    say_permalink(permalink_of(response), asked=store)
+    say_permalink(permalink_of(response), stored=store)
     if format_ == "json":
         statuses = [one["status"] for one in json.loads(response.content)["results"]]
     else:
@@ -144,46 +144,46 @@ def _of_a_job(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]],
 @QUIET
 @URL
 @API_KEY
-def submit(**given: Any) -> None:
+def submit(**parameters: Any) -> None:
     """Submit a JSON request and print the id of the job; - is standard input."""
     from ..client.calls import Call
     from ..client.responses import Job, reader_of
     from .arguments import read
 
-    _, content = read(given["path"])
-    if given["kind"] is not None:
-        content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
-    if not (given["key"] or "").isascii():
+    _, content = read(parameters["path"])
+    if parameters["kind"] is not None:
+        content = b'{"kind":"%b","request":%b}' % (parameters["kind"].encode(), content)
+    if not (parameters["key"] or "").isascii():
         raise click.BadParameter("a key is letters, digits and signs of ASCII.", param_hint="--key")
-    headers = (("idempotency-key", given["key"]),) if given["key"] is not None else ()
-    with _client(given) as client:
+    headers = (("idempotency-key", parameters["key"]),) if parameters["key"] is not None else ()
+    with _client(parameters) as client:
         job = reader_of(Job)(client.send(Call("/v1/jobs", content=content, headers=headers)))
-        if not given["wait"]:
+        if not parameters["wait"]:
             click.echo(job.id)
             return
         click.echo(job.id, err=True)
-        _wait(client, job.id, given)
+        _wait(client, job.id, parameters)
 
 
 @_of_a_job()
-def status(**given: Any) -> None:
+def status(**parameters: Any) -> None:
     """Print the current state of a job as JSON."""
-    with _client(given) as client:
-        click.echo(json.dumps(dict(client.jobs.status(given["job"]).raw), indent=2))
+    with _client(parameters) as client:
+        click.echo(json.dumps(dict(client.jobs.status(parameters["job"]).raw), indent=2))
 
 
 @_of_a_job(OUTPUT, QUIET)
-def wait(**given: Any) -> None:
+def wait(**parameters: Any) -> None:
     """Wait until a job has ended, and write its result."""
-    with _client(given) as client:
-        _wait(client, given["job"], given)
+    with _client(parameters) as client:
+        _wait(client, parameters["job"], parameters)
 
 
 @_of_a_job(OUTPUT)
-def result(**given: Any) -> None:
+def result(**parameters: Any) -> None:
     """Write the result of a job that has succeeded."""
-    with _client(given) as client:
-        _write_result(client, given["job"], given)
+    with _client(parameters) as client:
+        _write_result(client, parameters["job"], parameters)
 
 
 @jobs.command("list")
@@ -194,35 +194,35 @@ def result(**given: Any) -> None:
 @click.option("--after", metavar="JOB", help="Jobs older than this one.")
 @URL
 @API_KEY
-def list_(**given: Any) -> None:
+def list_(**parameters: Any) -> None:
     """List your newest jobs, one per line: id, state, progress, kind, tests, time of submission."""
-    with _client(given) as client:
-        found = client.jobs.list(given["state"], limit=given["limit"], after=given["after"])
-    for job in found:
+    with _client(parameters) as client:
+        listed = client.jobs.list(parameters["state"], limit=parameters["limit"], after=parameters["after"])
+    for job in listed:
         click.echo(
             f"{job.id}  {job.state:9}  {job.progress:4.0%}  {job.kind:11}  {job.tests:>9,}  {job.created}"
         )
 
 
 @_of_a_job()
-def delete(**given: Any) -> None:
+def delete(**parameters: Any) -> None:
     """Cancel a job and forget it, with its result."""
-    with _client(given) as client:
-        client.jobs.delete(given["job"])
+    with _client(parameters) as client:
+        client.jobs.delete(parameters["job"])
 
 
 @_of_a_job()
-def cancel(**given: Any) -> None:
+def cancel(**parameters: Any) -> None:
     """Cancel a job, and print its state."""
-    with _client(given) as client:
-        click.echo(client.jobs.cancel(given["job"]).state)
+    with _client(parameters) as client:
+        click.echo(client.jobs.cancel(parameters["job"]).state)
 
 
 @contextlib.contextmanager
-def _client(given: dict[str, Any]) -> Iterator[Client]:
+def _client(parameters: dict[str, Any]) -> Iterator[Client]:
     from ..client import Client
 
-    with _refusals(), Client(given["url"], api_key=given["api_key"]) as client:
+    with _refusals(), Client(parameters["url"], api_key=parameters["api_key"]) as client:
         yield client
 
 
@@ -239,10 +239,10 @@ def _refusals() -> Iterator[None]:
         raise Refused(str(error)) from None
 
 
-def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
+def _wait(client: Client, name: str, parameters: dict[str, Any]) -> None:
     from .output import Progress
 
-    with Progress(quiet=given["quiet"]) as progress:
+    with Progress(quiet=parameters["quiet"]) as progress:
 
         def show(job: Job) -> None:
             progress.doing(f"{job.state}, {job.tests_done:,} of {job.tests:,} tests ({job.progress:.0%})")
@@ -251,13 +251,13 @@ def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
     if job.state != "succeeded":
         problem = job.raw.get("problem") or {}
         raise Refused(f"the job {name} is {job.state}: {problem.get('detail', 'There is no result.')}")
-    _write_result(client, name, given)
+    _write_result(client, name, parameters)
 
 
-def _write_result(client: Client, name: str, given: dict[str, Any]) -> None:
+def _write_result(client: Client, name: str, parameters: dict[str, Any]) -> None:
     from ..client.calls import job_call
     from ..client.responses import checked
 
     response = checked(client.send(job_call(name, part="/result")))
-    write(response.content, given["output"])
+    write(response.content, parameters["output"])
     click.get_current_context().exit(PASSED if response.is_success else FAILED)

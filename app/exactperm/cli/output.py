@@ -111,11 +111,11 @@ def require_server(url: str | None) -> None:
         )
 
 
-def say_permalink(permalink: str | None, *, asked: bool) -> None:
+def say_permalink(permalink: str | None, *, stored: bool) -> None:
     """Print the address of a stored answer, or that the server gave none."""
     if permalink is not None:
         click.echo(f"exactperm: kept at {permalink}", err=True)
-    elif asked:
+    elif stored:
         click.echo("exactperm: the server gave no address for this answer; it may not be stored", err=True)
 
 

@@ -60,26 +60,28 @@ TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
 GATE_FIELDS = (*(field.name for field in GATE_OPTIONS), "higher_is_better", "metrics", "names")
 
 
-def run_command(what: str, given: Mapping[str, Any]) -> int:
+def run_command(what: str, parameters: Mapping[str, Any]) -> int:
     """Run `test`, `gate`, `compare` or `plan`; the exit status. Raises ClickException for wrong arguments."""
-    format_ = format_of(given["format_"], given["output"])
-    store = given.get("store", False)
+    format_ = format_of(parameters["format_"], parameters["output"])
+    store = parameters.get("store", False)
     if store:
-        require_server(given["url"])
-    in_a_table = what == COMPARE and given["format_"] is None and given["output"] is None
+        require_server(parameters["url"])
+    in_a_table = what == COMPARE and parameters["format_"] is None and parameters["output"] is None
     if in_a_table:
         format_ = JSON  # which is shown as a table
-    if BY_NAME[format_].is_binary and given["output"] is None and sys.stdout.isatty():
+    if BY_NAME[format_].is_binary and parameters["output"] is None and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show a picture; write it to a file: -o picture.png")
     if what == PLAN and format_ not in {"text", "json"}:
         raise click.UsageError("A plan is text or json.")
-    with Progress(quiet=given["quiet"]) as progress:
-        call, form = _call(what, given)
+    with Progress(quiet=parameters["quiet"]) as progress:
+        call, form = _call(what, parameters)
         if what != PLAN:
-            chosen = {name: given[name] for name in ("picture", "table") if given.get(name) is not None}
-            call = call.in_format(format_, theme=given["theme"], **chosen).kept(store)
+            chosen = {
+                name: parameters[name] for name in ("picture", "table") if parameters.get(name) is not None
+            }
+            call = call.in_format(format_, theme=parameters["theme"], **chosen).kept(store)
         try:
-            response = _recognised(checked(_sent(call, given, progress)), what, format_)
+            response = _recognised(checked(_sent(call, parameters, progress)), what, format_)
             content = _shown(response, what, in_words=format_ == "text" or in_a_table)
         except ProblemError as error:
             problem: Mapping[str, Any] = error.raw or {"title": error.title, "detail": error.detail}
@@ -88,31 +90,31 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         else:
             problem = {}
     if problem:
-        return _refused(problem, form, given, "table" if in_a_table else format_)
-    write(content, given["output"])
-    if given.get("outcome") is not None:
-        append(_outcome(response), given["outcome"])
+        return _refused(problem, form, parameters, "table" if in_a_table else format_)
+    write(content, parameters["output"])
+    if parameters.get("outcome") is not None:
+        append(_outcome(response), parameters["outcome"])
     if what != PLAN:
-        _say_outcome(response, given, format_)
-        say_permalink(permalink_of(response), asked=store)
+        _say_outcome(response, parameters, format_)
+        say_permalink(permalink_of(response), stored=store)
     return PASSED if response.is_success else FAILED
 
 
-def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
+def _call(what: str, parameters: Mapping[str, Any]) -> tuple[Call, Form]:
     """The call to send, and the form that it was made from."""
     if what == POWER:
-        question, form = power_request(given)
+        question, form = power_request(parameters)
         return call_of(question), form
-    if given.get("kind") is not None:
-        return _json_call(what, given)
-    if what == PLAN and given["url"] is not None:
+    if parameters.get("kind") is not None:
+        return _json_call(what, parameters)
+    if what == PLAN and parameters["url"] is not None:
         raise click.UsageError("A server plans JSON requests (--kind); leave --url out to plan files here.")
     if what in {COMPARE, SYSTEMS}:
-        request, form = compare_form(given)
+        request, form = compare_form(parameters)
         if what == SYSTEMS:
             request = replace(request, path="/v1/tests/systems")
         return call_of(request), form
-    form = form_of(given)
+    form = form_of(parameters)
     if what == GATE:
         terms = {name: form.fields[name] for name in GATE_FIELDS if name in form.fields}
         fields = {name: value for name, value in form.fields.items() if name not in terms}
@@ -122,28 +124,28 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     return plan_call(test) if what == PLAN else call_of(test), form
 
 
-def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
+def _json_call(what: str, parameters: Mapping[str, Any]) -> tuple[Call, Form]:
     """An unchanged JSON request."""
-    others = [name for name in given if name.startswith(PREFIX)]
+    others = [name for name in parameters if name.startswith(PREFIX)]
     others += ["names", "option", "gold", "ref", "qrels", "documents"]
-    if len(given["paths"]) != 1 or any(given.get(name) for name in others):
+    if len(parameters["paths"]) != 1 or any(parameters.get(name) for name in others):
         raise click.UsageError(
             "With --kind, give one FILE and no options of the test; they belong into the file."
         )
-    name, content = read(given["paths"][0])
+    name, content = read(parameters["paths"][0])
     if what == PLAN:
-        content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
-    path = "/v1/plan" if what == PLAN else f"/v1/tests/{given['kind']}"
-    return Call(path, content=content), Form({"file": (name, content)}, {"file": given["paths"][0]}, {})
+        content = b'{"kind":"%b","request":%b}' % (parameters["kind"].encode(), content)
+    path = "/v1/plan" if what == PLAN else f"/v1/tests/{parameters['kind']}"
+    return Call(path, content=content), Form({"file": (name, content)}, {"file": parameters["paths"][0]}, {})
 
 
-def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Response:
-    if given["url"] is not None:
-        url = given["url"]
+def _sent(call: Call, parameters: Mapping[str, Any], progress: Progress) -> httpx.Response:
+    if parameters["url"] is not None:
+        url = parameters["url"]
         progress.doing(f"waiting for {urlsplit(url if '://' in url else f'//{url}').hostname}")
     drawn = BY_NAME[dict(call.query).get("format", JSON)].is_drawn
     work = "computing and drawing" if drawn else "computing"
-    return send(call, given["url"], given["api_key"], lambda seconds: progress.doing(work, seconds))
+    return send(call, parameters["url"], parameters["api_key"], lambda seconds: progress.doing(work, seconds))
 
 
 def send(
@@ -176,23 +178,23 @@ def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
     return _plan_text(response) if what == PLAN and in_words else response.content
 
 
-def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
+def _refused(problem: Mapping[str, Any], form: Form, parameters: Mapping[str, Any], format_: str) -> int:
     """Show the problem; with --format json, write the problem details in place of the answer."""
-    complain(problem, form.paths, given.get("spelling"))
+    complain(problem, form.paths, parameters.get("spelling"))
     if format_ == "json":
-        write(json.dumps(problem).encode() + b"\n", given["output"])
+        write(json.dumps(problem).encode() + b"\n", parameters["output"])
     return ERROR
 
 
-def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
+def _say_outcome(response: httpx.Response, parameters: Mapping[str, Any], format_: str) -> None:
     """Print the verdict and the p-value in a line if the report went to a file or is a picture."""
-    if given["output"] is None and not BY_NAME[format_].is_themed:
+    if parameters["output"] is None and not BY_NAME[format_].is_themed:
         return
-    where = f"; see {given['output']}" if given["output"] is not None else ""
+    where = f"; see {parameters['output']}" if parameters["output"] is not None else ""
     verdict = response.headers.get(VERDICT)
     outcome = OUTCOMES.get(response.headers.get("etag", "").removeprefix('W/"')[:1], "")
     if not outcome:
-        chance = _p_value(response, given)
+        chance = _p_value(response, parameters)
         outcome = f"{verdict} ({chance})" if verdict is not None else chance
     click.echo(f"exactperm: {outcome}{where}", err=True)
 
@@ -210,13 +212,13 @@ def _p_of(response: httpx.Response) -> float | None:
         return None
 
 
-def _p_value(response: httpx.Response, given: Mapping[str, Any]) -> str:
+def _p_value(response: httpx.Response, parameters: Mapping[str, Any]) -> str:
     """The p-value as reports show it, on its side of alpha; older servers send none."""
     p = _p_of(response)
     if p is None:
         return "p = ?"
     try:
-        alpha = float(given.get(f"{PREFIX}alpha") or DEFAULT_ALPHA)
+        alpha = float(parameters.get(f"{PREFIX}alpha") or DEFAULT_ALPHA)
     except ValueError:
         alpha = DEFAULT_ALPHA
     return f"p = {p_number(p, alpha)}" if p >= SMALLEST_WRITTEN else f"p < {SMALLEST_WRITTEN}"

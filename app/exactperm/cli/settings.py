@@ -26,18 +26,18 @@ ADDRESS = re.compile(r"(tcp|udp)://")
 def _look_at_names(environment: Mapping[str, str]) -> None:
     """Refuse variables of removed settings and near misses; warn of other unknown ones."""
     known = [*(PREFIX + name.upper() for name in Settings.model_fields), *OF_THE_CLIENT]
-    for given, value in environment.items():
-        name = given.upper()
+    for variable, value in environment.items():
+        name = variable.upper()
         if not name.startswith(PREFIX) or name in known or OF_LINKS.fullmatch(name) or ADDRESS.match(value):
             continue
         if instead := REMOVED.get(name.removeprefix(PREFIX).lower()):
-            raise Refused(f"{given[:80]}: this setting was removed; {instead}. Remove the variable.")
+            raise Refused(f"{variable[:80]}: this setting was removed; {instead}. Remove the variable.")
         if near := difflib.get_close_matches(name, known, 1, LIKENESS):
-            raise Refused(f"{given[:80]}: there is no such setting; did you mean {near[0]}?")
-        click.echo(f"exactperm: {given[:80]} is not a setting of exactperm and has no effect.", err=True)
+            raise Refused(f"{variable[:80]}: there is no such setting; did you mean {near[0]}?")
+        click.echo(f"exactperm: {variable[:80]} is not a setting of exactperm and has no effect.", err=True)
 
 
-def settings_of(given: Mapping[str, str]) -> Settings:
+def settings_of(options: Mapping[str, str]) -> Settings:
     """The settings; options override the environment.
 
     Raises
@@ -46,9 +46,9 @@ def settings_of(given: Mapping[str, str]) -> Settings:
     """
     _look_at_names(os.environ)
     try:
-        return Settings.model_validate(given) if given else Settings()
+        return Settings.model_validate(options) if options else Settings()
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = str(first["loc"][-1])
-        where = f"--{name}" if name in given else name if name.isupper() else f"EXACTPERM_{name.upper()}"
+        where = f"--{name}" if name in options else name if name.isupper() else f"EXACTPERM_{name.upper()}"
         raise Refused(f"{where}: {first['msg'].replace('Input should', 'it must')}.") from None

@@ -145,13 +145,13 @@ def gate_call(request: GateRequest) -> Call:
     timeouts = [_deadline(one.test) for one in request.metrics]
     first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
     if first.test.kind == "files":
-        own = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
-        fields = {name: value for name, value in own.items() if name not in ("name", ROLE)}
-        if "name" in own:
-            fields["metrics"] = [{"name": own["name"]}]
+        all_terms = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
+        fields = {name: value for name, value in all_terms.items() if name not in ("name", ROLE)}
+        if "name" in all_terms:
+            fields["metrics"] = [{"name": all_terms["name"]}]
         test = first.test
-        if own.get(ROLE) is not None:
-            files, names = against_files(own[ROLE])
+        if all_terms.get(ROLE) is not None:
+            files, names = against_files(all_terms[ROLE])
             test = replace(test, files=(*test.files, *files))
             fields |= {"names": names} if names else {}
         return _form("/v1/gate", test, {**test.options, **fields}, timeout_s)
@@ -200,8 +200,8 @@ def power_call(request: PowerRequest) -> Call:
     pilot, timeout_s = request.pilot, _deadline(request)
     if pilot is not None and pilot.kind == "files":
         # `power` and `alpha` belong to the question.
-        own = {name: value for name, value in pilot.options.items() if name not in request.members}
-        return _form("/v1/power", pilot, {**own, **request.members}, timeout_s)
+        pilot_options = {name: value for name, value in pilot.options.items() if name not in request.members}
+        return _form("/v1/power", pilot, {**pilot_options, **request.members}, timeout_s)
     return Call("/v1/power", content=encoded(request.body), timeout_s=timeout_s)
 
 
@@ -224,10 +224,10 @@ def _deadline(request: TestRequest | CompareRequest | PowerRequest) -> float | N
 
 def _in_json(terms: Mapping[str, Any]) -> dict[str, Any]:
     """The terms of a gate as members; in a form `slices` is a column."""
-    given = {name: value for name, value in terms.items() if value is not None}
-    if given.pop("fail_if_any_slice", False):
-        given["slices"] = "fail_if_any"
-    return given
+    sent = {name: value for name, value in terms.items() if value is not None}
+    if sent.pop("fail_if_any_slice", False):
+        sent["slices"] = "fail_if_any"
+    return sent
 
 
 def _metric(one: Metric) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def job_call(job: str, method: str = "GET", part: str = "") -> Call:
 
 def jobs_call(state: str | None = None, limit: int | None = None, after: str | None = None) -> Call:
     """The call for the newest jobs: at most `limit`, of one state, older than the job `after`."""
-    given = {"state": state, "limit": limit, "after": after}
+    filters = {"state": state, "limit": limit, "after": after}
     return Call(
-        "/v1/jobs", "GET", tuple((name, str(value)) for name, value in given.items() if value is not None)
+        "/v1/jobs", "GET", tuple((name, str(value)) for name, value in filters.items() if value is not None)
     )

@@ -35,21 +35,21 @@ def of_dataset(value: Any) -> Columns:
     return cast("Columns", value) if named else {"systems": value}
 
 
-def board_columns(given: Columns, kind: str | None, at: str) -> Columns:
+def board_columns(members: Columns, kind: str | None, at: str) -> Columns:
     """The members of one data set, paired by their indexes where they have any; pointers of errors begin with `at`."""
     try:
-        systems = _named(given.get("systems"), given.get("scores"))
+        systems = _named(members.get("systems"), members.get("scores"))
         if systems is None:
-            return {name: value for name, value in given.items() if value is not None}
+            return {name: value for name, value in members.items() if value is not None}
         columns = {f"systems/{escaped(name)}": _counted(column, kind) for name, column in systems.items()}
-        if given.get("gold") is not None:
-            columns["gold"] = given["gold"]
-        beside = {name: given[name] for name in BESIDE if given.get(name) is not None}
+        if members.get("gold") is not None:
+            columns["gold"] = members["gold"]
+        beside = {name: members[name] for name in BESIDE if members.get(name) is not None}
         paired, beside = by_index("counts" if kind == "counts" else "scores", columns, beside)
     except InvalidData as error:
         raise InvalidData(error.detail, pointer=at + error.pointer) from None
-    own = {name: paired[f"systems/{escaped(name)}"] for name in systems}
-    return {"systems": own, **({"gold": paired["gold"]} if "gold" in paired else {}), **beside}
+    by_name = {name: paired[f"systems/{escaped(name)}"] for name in systems}
+    return {"systems": by_name, **({"gold": paired["gold"]} if "gold" in paired else {}), **beside}
 
 
 def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
@@ -193,8 +193,8 @@ def compare(
     members = _options({name: value for name, value in options.items() if name not in {"kind", *BESIDE}})
     beside = {name: value for name in BESIDE if (value := options.get(name)) is not None}
     if datasets is None:
-        own: Columns = {"systems": systems, "scores": scores, "gold": gold, **beside}
-        boards: dict[str | None, Columns] = {None: board_columns(own, options.get("kind"), "")}
+        one_board: Columns = {"systems": systems, "scores": scores, "gold": gold, **beside}
+        boards: dict[str | None, Columns] = {None: board_columns(one_board, options.get("kind"), "")}
     else:
         if systems is not None or scores is not None or gold is not None or beside:
             detail = "With datasets, put systems, scores, gold, ids, clusters and weights into each of them."
@@ -329,9 +329,9 @@ def compare_files(
     if isinstance(files, Mapping):
         if "names" in fields:
             raise InvalidData("The files have names already: leave names out.", pointer="/names")
-        own = {str(name): files_of(str(name), one) for name, one in files.items()}
-        fields["names"] = [name for name, several in own.items() for _ in several]
-        parts = [(SYSTEM, one) for several in own.values() for one in several]
+        by_system = {str(name): files_of(str(name), one) for name, one in files.items()}
+        fields["names"] = [name for name, several in by_system.items() for _ in several]
+        parts = [(SYSTEM, one) for several in by_system.values() for one in several]
     elif _is_file(files) or frame_of(files) is not None:
         parts = [(FILE, file_of(FILE, cast("FileLike", files)))]
     else:
@@ -359,7 +359,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value, f"/{name}") for name, value in members.items()}
 
 
-def _is_file(given: Any) -> bool:
-    if isinstance(given, tuple):
-        return len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], bytes)
-    return isinstance(given, str | PathLike | bytes) or hasattr(given, "read")
+def _is_file(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], bytes)
+    return isinstance(value, str | PathLike | bytes) or hasattr(value, "read")

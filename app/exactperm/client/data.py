@@ -143,8 +143,8 @@ def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:
 
 def _beside_by_id(options: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
     """Clusters, weights, groups and events by id, if they have an index."""
-    own = {at[1:]: _keyed(options[at[1:]], index, at) for at, index in labels.items() if at != "/ids"}
-    return {**options, **own}
+    keyed = {at[1:]: _keyed(options[at[1:]], index, at) for at, index in labels.items() if at != "/ids"}
+    return {**options, **keyed}
 
 
 # Values as JSON
@@ -254,10 +254,12 @@ def beside(column: Any) -> Any:
     """Labels or a covariate of one system: None for missing ones, {id: value} if they have an index, true and false as 1 and 0."""
     if has_index(column) and not _is_counting(column):
         column = dict(zip(map(str, column.index), plain(column), strict=True))
-    given = with_nulls(column)
-    if isinstance(given, Mapping):
-        return {key: int(one) if isinstance(one, bool) else one for key, one in given.items()}
-    return [int(one) if isinstance(one, bool) else one for one in given] if isinstance(given, list) else given
+    values = with_nulls(column)
+    if isinstance(values, Mapping):
+        return {key: int(one) if isinstance(one, bool) else one for key, one in values.items()}
+    return (
+        [int(one) if isinstance(one, bool) else one for one in values] if isinstance(values, list) else values
+    )
 
 
 def refuse_paths(value: Any, at: str) -> None:
@@ -287,11 +289,11 @@ def as_multiples(columns: Mapping[Key, Any], unit: Any) -> tuple[dict[Key, Any],
         name: _mapped(_number, one) if kinds[name] & {bool, Fraction} and not is_cells(one) else one
         for name, one in columns.items()
     }
-    if unit is None and any(Fraction in own for own in kinds.values()):
-        given = [
+    if unit is None and any(Fraction in of_column for of_column in kinds.values()):
+        listed = [
             one.values() if isinstance(one, Mapping) else one for one in columns.values() if one is not None
         ]
-        unit = unit_of_values(value for column in given for value in column)
+        unit = unit_of_values(value for column in listed for value in column)
     return made, unit
 
 

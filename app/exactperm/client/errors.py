@@ -48,18 +48,18 @@ def spelt(sentence: str, spelling: Spelling) -> str:
     'Give id_column="q", or on_missing="drop"; not "`x`".'
     """
     return MARKED.sub(
-        lambda found: found[0] if found[1] is None else spelling(found[1], _value(found)), sentence
+        lambda match: match[0] if match[1] is None else spelling(match[1], _value(match)), sentence
     )
 
 
-def _value(found: re.Match[str]) -> str | None:
+def _value(match: re.Match[str]) -> str | None:
     """The value of a marked option as text."""
-    if found[2] == ": " and found[3].startswith('"'):
+    if match[2] == ": " and match[3].startswith('"'):
         try:
-            return str(json.loads(found[3]))
+            return str(json.loads(match[3]))
         except ValueError:
-            return found[3]
-    return found[3]
+            return match[3]
+    return match[3]
 
 
 def keyword(name: str, value: str | None) -> str:

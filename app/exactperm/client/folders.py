@@ -36,13 +36,13 @@ def several(path: str | os.PathLike[str]) -> Several | None:
     ------
         InvalidData: no file, too many files, an unreadable file, or a link that leads out of the folder.
     """
-    given = Path(path)
+    folder = Path(path)
     try:
-        is_folder, is_there = given.is_dir(), given.exists()
+        is_folder, is_there = folder.is_dir(), folder.exists()
     except OSError as error:  # the name is too long, or the folder may not be entered
         raise InvalidData(f"{path} cannot be read: {error.strerror}.") from None
     if is_folder:
-        return _read(given, sorted(_walked(given, MAX_DEPTH)), str(path))
+        return _read(folder, sorted(_walked(folder, MAX_DEPTH)), str(path))
     text = os.fspath(path)
     if is_there or MAGIC.search(text) is None:
         return None
@@ -51,17 +51,17 @@ def several(path: str | os.PathLike[str]) -> Several | None:
         raise InvalidData(f"{text} names no file: there is no folder {base}.")
     depth = MAX_DEPTH if "**" in pattern else pattern.count("/")
     matching = re.compile(_expression(pattern))
-    found = sorted(file for file in _walked(base, depth) if matching.fullmatch(file))
-    return _read(base, found, text)
+    files = sorted(file for file in _walked(base, depth) if matching.fullmatch(file))
+    return _read(base, files, text)
 
 
-def _read(base: Path, found: list[str], given: str) -> Several:
-    by_tool = next((tool for tool in OF_TOOLS if any(tool.fullmatch(_name(file)) for file in found)), None)
-    taken = found if by_tool is None else [file for file in found if by_tool.fullmatch(_name(file))]
+def _read(base: Path, names: list[str], pattern: str) -> Several:
+    by_tool = next((tool for tool in OF_TOOLS if any(tool.fullmatch(_name(file)) for file in names)), None)
+    taken = names if by_tool is None else [file for file in names if by_tool.fullmatch(_name(file))]
     if not taken:
-        raise InvalidData(f"{given} names no file.")
+        raise InvalidData(f"{pattern} names no file.")
     if len(taken) > MAX_FILES:
-        raise InvalidData(f"{given} has more than {MAX_FILES:,} files: is it the folder of one system?")
+        raise InvalidData(f"{pattern} has more than {MAX_FILES:,} files: is it the folder of one system?")
     folder = base.resolve().name
     files = []
     for name in taken:
@@ -70,7 +70,7 @@ def _read(base: Path, found: list[str], given: str) -> Several:
             files.append((f"{folder}/{name}", (base / name).read_bytes()))
         except OSError as error:
             raise InvalidData(f"{base / name} cannot be read: {error.strerror}.") from None
-    return Several(tuple(files), tuple(sorted(set(found) - set(taken))))
+    return Several(tuple(files), tuple(sorted(set(names) - set(taken))))
 
 
 def _name(file: str) -> str:
@@ -86,18 +86,18 @@ def _walked(base: Path, depth: int) -> Iterator[str]:
         raise InvalidData(f"{error.filename} cannot be read: {error.strerror}.")
 
     for where, folders, names in os.walk(base, onerror=refuse):
-        own = Path(where)
-        level = len(own.relative_to(base).parts)
+        folder = Path(where)
+        level = len(folder.relative_to(base).parts)
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if level < depth else []
         for name in folders:
-            _require_inside(own / name, home)
+            _require_inside(folder / name, home)
         for name in names:
-            if name.startswith(".") or not (own / name).is_file():
+            if name.startswith(".") or not (folder / name).is_file():
                 continue
             seen += 1
             if seen > 10 * MAX_FILES:
                 raise InvalidData(f"{base} has more than {10 * MAX_FILES:,} files: give a narrower pattern.")
-            yield (own / name).relative_to(base).as_posix()
+            yield (folder / name).relative_to(base).as_posix()
 
 
 def _require_inside(path: Path, home: Path) -> None:

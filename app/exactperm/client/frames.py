@@ -139,23 +139,23 @@ class Frame:
         """The table with one more column, by index or id, else in the order of rows; raises InvalidData."""
         if name in self.columns:
             raise InvalidData(f"The table has a column {name!r} already: leave this out.", pointer=at)
-        given = list(values.values()) if isinstance(values, Mapping) else column_of(values)
+        listed = list(values.values()) if isinstance(values, Mapping) else column_of(values)
         labels = list(map(str, values)) if isinstance(values, Mapping) else labels_of(values)
-        own = labels_of(self.source)
+        labels_of_table = labels_of(self.source)
         if isinstance(values, Mapping) and self.counts:
-            own = list(map(str, column_of(self.columns.get("id", []))))
-        if labels is not None and own is not None and labels != own:
-            by_label = dict(zip(labels, given, strict=True))
-            if not set(own) <= set(by_label) or len(set(own)) < len(own):
+            labels_of_table = list(map(str, column_of(self.columns.get("id", []))))
+        if labels is not None and labels_of_table is not None and labels != labels_of_table:
+            by_label = dict(zip(labels, listed, strict=True))
+            if not set(labels_of_table) <= set(by_label) or len(set(labels_of_table)) < len(labels_of_table):
                 detail = (
                     "These have other labels than the rows of the table; give them in the order of its rows."
                 )
                 raise InvalidData(detail, pointer=at)
-            given = [by_label[label] for label in own]
-        if len(given) != self.n:
-            detail = f"The table has {self.n:,} rows, and this has {len(given):,} values."
+            listed = [by_label[label] for label in labels_of_table]
+        if len(listed) != self.n:
+            detail = f"The table has {self.n:,} rows, and this has {len(listed):,} values."
             raise InvalidData(detail, pointer=at)
-        return replace(self, columns={**self.columns, name: given})
+        return replace(self, columns={**self.columns, name: listed})
 
     def renamed(self, old: str, new: str, at: str) -> Frame:
         """The table with a column renamed to a recognised name; raises InvalidData."""
@@ -182,10 +182,14 @@ def _runs_of(names: Iterable[str]) -> list[list[str]]:
     """The columns of several runs: one name with counting numbers, unless such names are metrics."""
     stems: dict[str, dict[int, str]] = {}
     for name in names:
-        found = REPEATED.fullmatch(name)
-        if found is not None:
-            stems.setdefault(found[1].lower(), {})[int(found[2])] = name
-    return [list(own.values()) for stem, own in stems.items() if len(own) > 1 and _are_runs(stem, list(own))]
+        match = REPEATED.fullmatch(name)
+        if match is not None:
+            stems.setdefault(match[1].lower(), {})[int(match[2])] = name
+    return [
+        list(columns.values())
+        for stem, columns in stems.items()
+        if len(columns) > 1 and _are_runs(stem, list(columns))
+    ]
 
 
 def _are_runs(stem: str, numbers: list[int]) -> bool:

@@ -362,18 +362,18 @@ def stored_name(permalink: str, server: httpx.URL) -> str:
     """The name of a stored answer, given the name or its URL; raises InvalidData for another server's, and for anything
     else.
     """
-    own = address_of(server).rstrip("/") + PLACE
+    prefix = address_of(server).rstrip("/") + PLACE
     name = permalink
     if "://" in permalink:
         try:
             address = address_of(httpx.URL(permalink))
         except httpx.InvalidURL:
             address = permalink
-        name = address.removeprefix(own)
+        name = address.removeprefix(prefix)
         # The API key is only sent to this server.
         if name == address:
             raise InvalidData(
-                f"{address} is not a permalink of this client's server: those begin with {own}."
+                f"{address} is not a permalink of this client's server: those begin with {prefix}."
             )
     if NAME.fullmatch(name) is None:
         raise InvalidData(

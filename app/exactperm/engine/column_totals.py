@@ -294,13 +294,13 @@ def ways(form: ThreeColumns) -> tuple[dict[int, int], int]:
             coefficients[place] += 1
         product *= flint.fmpz_poly(coefficients) ** count
     bases = [sum(count * int(atoms[:, axis].min()) for count, atoms in form.patterns) for axis in range(2)]
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for place, number in enumerate(product.coeffs()):
         if number != 0:
             x, y = (base + form.step * cell for base, cell in zip(bases, divmod(place, width), strict=True))
             squares = 2 * (x * x + x * y + y * y)
-            found[squares] = found.get(squares, 0) + int(number)
-    return found, 3 ** (form.above + form.below) * 6**form.distinct
+            counts[squares] = counts.get(squares, 0) + int(number)
+    return counts, 3 ** (form.above + form.below) * 6**form.distinct
 
 
 def tail(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
@@ -325,13 +325,13 @@ def _of_the_plane(form: ThreeColumns, observed: int) -> tuple[Probability, Proba
     window = _window(form, law, _length(form, law, _LOG_ODDS))
     squares = _squares(window)
     outside = 4.0 * math.exp(-_LOG_ODDS)
-    found = []
+    tails = []
     for inside in (squares >= observed, squares == observed):
         cells = int(inside.sum())
-        found.append(
+        tails.append(
             _probability(0.0, float(window.masses[inside].sum()), window.error(cells) + 2.0 * outside, 0.0)
         )
-    return found[0], found[1]
+    return tails[0], tails[1]
 
 
 def _probability(log_weight: float, total: float, error: float, weight_error: float) -> Probability:
@@ -443,15 +443,15 @@ Rows = Mapping[tuple[int, ...], int]
 
 def orders(row: Sequence[int]) -> list[tuple[int, ...]]:
     """The distinct orders of a row, which are equally likely."""
-    found: list[tuple[int, ...]] = [()]
+    orders_so_far: list[tuple[int, ...]] = [()]
     for _ in row:
-        found = [
+        orders_so_far = [
             (*taken, value)
-            for taken in found
+            for taken in orders_so_far
             for value in sorted(set(row))
             if taken.count(value) < row.count(value)
         ]
-    return found
+    return orders_so_far
 
 
 def orders_of(row: Sequence[int]) -> int:
@@ -477,11 +477,11 @@ def counted(rows: Rows) -> tuple[dict[int, int], int]:
                     after = tuple(sorted(map(add, state, way)))
                     following[after] = following.get(after, 0) + number
             states = following
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for state, number in states.items():
         squares = sum(value * value for value in state)
-        found[squares] = found.get(squares, 0) + number
-    return found, total
+        counts[squares] = counts.get(squares, 0) + number
+    return counts, total
 
 
 def steps_of(rows: Rows) -> int:

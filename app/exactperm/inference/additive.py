@@ -313,9 +313,9 @@ class AdditiveTest:
         if method is None:
             return certified(methods.exact_probability(by.method, self.form, self.region), self._fraction())
         ties = ties_of(self.form, self.observed, options.alternative, absolute=problem.absolute)
-        found, tied = methods.with_ties(method, self.form, self.region, ties)
-        mid = mid_p(found, tied)
-        return certified(found, self._fraction(), mid)
+        tail, tied = methods.with_ties(method, self.form, self.region, ties)
+        mid = mid_p(tail, tied)
+        return certified(tail, self._fraction(), mid)
 
     def _least_log10(self) -> float:
         """log10 of the probability of the observed assignment, 2**-n; it must be in the region."""

@@ -321,13 +321,13 @@ def _decided(
     seen = exact_value(function.quantity, start.tolist())
     if not isinstance(seen, Fraction):
         return None
-    found = function.quantity.ratios(states, 4 * max(abs(seen.numerator), seen.denominator))
-    if found is None:
+    ratios = function.quantity.ratios(states, 4 * max(abs(seen.numerator), seen.denominator))
+    if ratios is None:
         return None
     if side != "two-sided":
-        return compared(found, 2 * seen, side)
+        return compared(ratios, 2 * seen, side)
     size = abs(seen)
-    return np.asarray(compared(found, seen + size, "greater") | compared(found, seen - size, "less"))
+    return np.asarray(compared(ratios, seen + size, "greater") | compared(ratios, seen - size, "less"))
 
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:

@@ -74,8 +74,8 @@ def bracket_of_real(
     """The answer of a bracket for the original numbers, at the precision of the request or after `most_steps` of its
     cost.
     """
-    found = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
-    return bracketed(found, options.precision, fraction)
+    bracket = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
+    return bracketed(bracket, options.precision, fraction)
 
 
 # A statistic of several sums: how wide its bracket will be, and the bracket itself
@@ -253,15 +253,20 @@ def _on_the_side(both: _Likely, side: Alternative, sign: int) -> tuple[float, fl
     return (0.5 * low, 0.5 * high) if towards else (1.0 - 0.5 * high, 1.0 - 0.5 * low)
 
 
-def _likely(midpoint: Midpoint, found: Remainder, size: float, log_outside: float) -> _Likely:
-    deviation = math.sqrt(midpoint.spread.variance(found.slope))
-    near = max(size - found.absolute, 0.0) / (1.0 + found.relative)
-    far = (size + found.absolute) / (1.0 - found.relative)
+def _likely(midpoint: Midpoint, remainder: Remainder, size: float, log_outside: float) -> _Likely:
+    deviation = math.sqrt(midpoint.spread.variance(remainder.slope))
+    near = max(size - remainder.absolute, 0.0) / (1.0 + remainder.relative)
+    far = (size + remainder.absolute) / (1.0 - remainder.relative)
     # One more event: what rounding to a lattice moves.
-    log_outside = float(np.logaddexp(log_outside, -found.reaches.log_odds)) + 1e-9
+    log_outside = float(np.logaddexp(log_outside, -remainder.reaches.log_odds)) + 1e-9
     outside = math.exp(log_outside)
     low, high = (2.0 * math.exp(float(log_ndtr(-end / deviation))) for end in (far, near))
-    distance = Distance(found.relative, found.absolute, log_outside)
+    distance = Distance(remainder.relative, remainder.absolute, log_outside)
     return _Likely(
-        found.slope, found.reaches.factor, found.nodes, distance, max(low - outside, 0.0), high + outside
+        remainder.slope,
+        remainder.reaches.factor,
+        remainder.nodes,
+        distance,
+        max(low - outside, 0.0),
+        high + outside,
     )

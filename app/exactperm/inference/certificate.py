@@ -372,7 +372,7 @@ def proven(methods: Iterable[Cost], form: CanonicalForm, tail: Region) -> Probab
     """The probability of a tail that holds the observed sum, by the first exact method that proves it, or None."""
     least = -form.nonzero * math.log10(2.0)
     for cost in methods:
-        found = engine_methods.exact_probability(cost.method, form, tail)
-        if flaw_of(certified(found), exact=True, least_log10=least) is None:
-            return found
+        probability = engine_methods.exact_probability(cost.method, form, tail)
+        if flaw_of(certified(probability), exact=True, least_log10=least) is None:
+            return probability
     return None

@@ -69,9 +69,9 @@ class RunsDesign:
         if self._below is not None:
             exact = Fraction(self._below[top], self._below[-1])
             return float(exact), exact, exact
-        found = fft.probability(self.laws, Region(((0, top),)))
-        p, off = Fraction(found.p), Fraction(found.relative_error_bound) + Fraction(1, 10**15)
-        return found.p, p * (1 - off), p * (1 + off)
+        tail = fft.probability(self.laws, Region(((0, top),)))
+        p, off = Fraction(tail.p), Fraction(tail.relative_error_bound) + Fraction(1, 10**15)
+        return tail.p, p * (1 - off), p * (1 + off)
 
     def floor(self, level: Fraction) -> tuple[int, bool]:
         """The largest number of right items that a new run is below with probability at most `level`, and whether that is certain.

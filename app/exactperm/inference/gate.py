@@ -164,9 +164,9 @@ class AnytimeTest:
 
     def run(self) -> Outcome:
         """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
-        found = self.test.e_value()
+        e_value = self.test.e_value()
         most = self.test.e_value(self._most())
-        low, high = _inverse(found.log_e + found.error), _inverse(found.log_e - found.error)
+        low, high = _inverse(e_value.log_e + e_value.error), _inverse(e_value.log_e - e_value.error)
         if low < SMALLEST_NORMAL:
             low = 0.0  # a subnormal double has not the digits of its logarithm
         if self.test.rejects(self.alpha):
@@ -200,13 +200,15 @@ def _inverse(log_e: float) -> float:
     return p if p >= SMALLEST_NORMAL else p + SMALLEST
 
 
-def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked: Sequential) -> AnytimeTest:
+def anytime_test(
+    prepared: Prepared, terms: GateTerms, question: Question, sequential: Sequential
+) -> AnytimeTest:
     """Plan it; raises InvalidTest for what has no e-value."""
     if terms.policy == "equivalent":
         detail = "There is no e-value of equivalence: leave sequential out, or choose another policy."
         raise InvalidTest.at("/sequential", "not_available", detail)
     assert not isinstance(prepared.test.problem, Runs)
-    test = sequential_test(prepared.test.problem, asked, question.alternative, question.difference)
+    test = sequential_test(prepared.test.problem, sequential, question.alternative, question.difference)
     return AnytimeTest(question, test, terms.alpha)
 
 
@@ -232,25 +234,25 @@ class GateSlicesTest:
         """Predicted time."""
         return self.planned.seconds + sum(one.seconds for one in self.favoured)
 
-    def outcome(self, question: Question, found: AdjustedSlices) -> Outcome:
+    def outcome(self, question: Question, slices: AdjustedSlices) -> Outcome:
         """The test of the smallest p-value."""
-        least = found.least
+        least = slices.least
         for one in self.favoured:
             if least <= self.planned.alpha / _SURELY_ENOUGH:
                 break
             least = min(least, len(self.planned.tests) * one.p_value())
-        record = found.record
+        record = slices.record
         asymptotic = any(isinstance(test.margin, TangoTest) for test in self.planned.tests)
         return Outcome(
             procedure="tango_score" if asymptotic else "permutation",
             alternative=question.alternative,
             difference=float(question.difference),
             p_value=record.p_value,
-            log10_p_value=found.log10_p_value,
+            log10_p_value=slices.log10_p_value,
             p_value_bounds=record.p_value_bounds,
             p_value_bounds_kind="asymptotic" if asymptotic else record.p_value_bounds_kind,
             exact=record.exact and not asymptotic,
-            min_attainable_p=least if found.least_known else None,
+            min_attainable_p=least if slices.least_known else None,
             attainable_at_most=least,
         )
 
@@ -415,8 +417,8 @@ def _sensitivity(
         return None
     if isinstance(problem, Runs) or options.exchange != "items":
         return None
-    asked = SensitivityQuestion(power, terms.alpha, options.alternative, options.significance)
-    planned = sensitivity_if_any(problem, asked, budget)
+    wanted = SensitivityQuestion(power, terms.alpha, options.alternative, options.significance)
+    planned = sensitivity_if_any(problem, wanted, budget)
     # A margin's lattice may be fine, and a sentence is not worth a wait.
     return planned if planned is not None and planned.seconds <= _LONGEST_S else None
 

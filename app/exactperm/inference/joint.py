@@ -53,8 +53,8 @@ class PlannedControl:
 
     def known(self) -> Control | None:
         """The control variate with its exact probability; None when no method can prove it."""
-        found = proven(self.methods, self.tail.line, self.tail.region)
-        return None if found is None else self.tail.known(found)
+        line = proven(self.methods, self.tail.line, self.tail.region)
+        return None if line is None else self.tail.known(line)
 
 
 def planned_control(
@@ -229,15 +229,15 @@ class JointTest:
         for cost in self.plan.in_turn:
             if cost.method == "bounds" and not self.plan.by_name:
                 assert self.bracket is not None
-                found = self.bracket.bracket
-                if not worth_it(found.low, found.high, self.options):
+                ends = self.bracket.bracket
+                if not worth_it(ends.low, ends.high, self.options):
                     continue
             yield cost
 
     def _require_observed(self) -> None:
         """The observed assignment must count; exact methods check that themselves."""
-        own = [self.observed[index : index + 1] for index in range(len(self.observed))]
-        if not np.asarray(self.decide(own)).all():
+        own_sums = [self.observed[index : index + 1] for index in range(len(self.observed))]
+        if not np.asarray(self.decide(own_sums)).all():
             raise ArithmeticError("the observed sums are not among those at least as extreme")
 
     def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
@@ -381,18 +381,18 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     reduced, form = _smallest(problem)
     price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
-    found: list[JointBracket] = []
+    brackets: list[JointBracket] = []
     plan = planner.plan(
         form,
         budget,
         method=options.method,
         samples=options.samples,
         work=price.work,
-        bracket=partial(_priced_bracket, problem, options, found),
+        bracket=partial(_priced_bracket, problem, options, brackets),
     )
     control = None
     if _tries_patience(plan, options):
-        plan, control = _quicker(problem, reduced, form, options, plan, found)
+        plan, control = _quicker(problem, reduced, form, options, plan, brackets)
     fraction_by = None
     if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
         fraction_by = planner.cheapest_fraction(form, budget, price.work)
@@ -422,7 +422,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
         longest,
         fraction_by,
         control,
-        found[0] if found else None,
+        brackets[0] if brackets else None,
     )
 
 
@@ -435,10 +435,15 @@ def _tries_patience(plan: Plan, options: Options) -> bool:
 
 
 def _quicker(
-    problem: Joint, reduced: Joint, form: JointForm, options: Options, plan: Plan, found: list[JointBracket]
+    problem: Joint,
+    reduced: Joint,
+    form: JointForm,
+    options: Options,
+    plan: Plan,
+    brackets: list[JointBracket],
 ) -> tuple[Plan, PlannedControl | None]:
     """A bracket as informative as samples, or samples with a control variate; the same plan if neither is fast."""
-    bracket = _priced_bracket(problem, options, found)
+    bracket = _priced_bracket(problem, options, brackets)
     if bracket is not None:
         bracketed_plan = quicker_plan(plan, bracket, "a rigorous bracket")
         if bracketed_plan is not None:
@@ -452,12 +457,12 @@ def _quicker(
     return plan, None
 
 
-def _priced_bracket(problem: Joint, options: Options, found: list[JointBracket]) -> Cost | None:
+def _priced_bracket(problem: Joint, options: Options, brackets: list[JointBracket]) -> Cost | None:
     """The cost of a rigorous bracket, which is added to `found`; `auto` wants one that says as much as samples."""
     bracket = joint_bracket(problem, options.alternative)
     if bracket is None or (options.method == "auto" and not worth_it(*bracket.likely, options)):
         return None
-    found.append(bracket)
+    brackets.append(bracket)
     return bracket.cost
 
 

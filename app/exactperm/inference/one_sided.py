@@ -375,8 +375,12 @@ class TangoSensitivity:
         margin = sign * float(self.test.proportion)
         seen = (table.only_u + table.only_v) / items
         least = cache(self._least)
-        found = least(table.only_u + table.only_v)
-        critical = None if found is None else (2 * found - table.only_u - table.only_v) / items - margin
+        least_critical = least(table.only_u + table.only_v)
+        critical = (
+            None
+            if least_critical is None
+            else (2 * least_critical - table.only_u - table.only_v) / items - margin
+        )
 
         def power(beyond: float) -> float:
             difference = margin + beyond

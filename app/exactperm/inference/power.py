@@ -207,10 +207,10 @@ class BinaryDesign(Design):
     def needed(self, size: float, power: float) -> Needed | None:
         """See `Design`."""
         try:
-            found = sample_size(self._of(size), power)
+            sizes = sample_size(self._of(size), power)
         except OutOfReachError:
             return None
-        return Needed(found.smallest, found.always)
+        return Needed(sizes.smallest, sizes.always)
 
     def critical(self, n: int) -> float | None:
         """With the number of discordant items that is expected of n."""
@@ -367,8 +367,8 @@ def _point(question: Question, design: Design, n: int, size: float | None) -> Po
     if size is not None:
         return n, size, design.power(n, size)
     assert question.power is not None
-    found = design.detectable(n, question.power)
-    return n, found, None if found is None else design.power(n, found)
+    effect = design.detectable(n, question.power)
+    return n, effect, None if effect is None else design.power(n, effect)
 
 
 def _around(design: Design, first: Point | None, needed: Needed | None) -> Iterable[Point]:

@@ -426,8 +426,8 @@ def differences_of(problem: Problem | Runs) -> Whole | Reals:
 def additive_differences(problem: Additive) -> Whole:
     """The same of a sum of effects: whole numbers, shape (M,)."""
     if problem.rounding is not None and problem.rounding.exact is not None:
-        own, *swapped = problem.rounding.exact
-        return np.asarray(own - swapped[0] if swapped else 2 * own, dtype=object)
+        stay, *swapped = problem.rounding.exact
+        return np.asarray(stay - swapped[0] if swapped else 2 * stay, dtype=object)
     return 2 * problem.stay if problem.swap is None else problem.stay - problem.swap
 
 

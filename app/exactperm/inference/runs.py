@@ -106,11 +106,11 @@ class RunsTest:
             return bracketed(bracket, options.precision, self._fraction())
         if by.method == "enumeration":
             assert coarse is not None
-            found, tied = methods.enumerated(coarse, observed, options.alternative)
+            tail, tied = methods.enumerated(coarse, observed, options.alternative)
         else:
             ties = ties_of(form, observed, options.alternative)
-            found, tied = methods.with_ties(by.method, form, self.region, ties)
-        return certified(found, self._fraction(), mid_p(found, tied))
+            tail, tied = methods.with_ties(by.method, form, self.region, ties)
+        return certified(tail, self._fraction(), mid_p(tail, tied))
 
     def _fraction(self) -> ExactFraction | None:
         """The exact fraction, if requested and not given by the method that runs."""

@@ -237,7 +237,7 @@ class PilotDesign(Design):
             high = before
         return Needed(high, self._always(high, size, power))
 
-    def _always(self, found: int, size: float, power: float) -> int | None:
+    def _always(self, smallest: int, size: float, power: float) -> int | None:
         """The first number from which on all have the power, where all differences are of one size; else None.
 
         Then k of the n items differ, each of them for the better system with chance q, 1/2 more where the size is all of it. A
@@ -254,7 +254,7 @@ class PilotDesign(Design):
             return None
         # q - 1/2 for each item that differs, of one item in all.
         ahead = size / (self.sizes.scale * self.sizes.items * float(form.weights[0]))
-        proven, gap = found, max(found // 100, 1)
+        proven, gap = smallest, max(smallest // 100, 1)
         while True:
             # k <= share n + 1 + share / 2, as units and those that differ are rounded.
             share = form.nonzero / form.items
@@ -264,9 +264,9 @@ class PilotDesign(Design):
             if level > 0.0 and flips.randomised_power(differ, level) - 2.0 * ROUNDING >= power:
                 break
             proven, gap = proven + gap, 2 * gap
-            if proven > _MOST_PROVEN * found:
+            if proven > _MOST_PROVEN * smallest:
                 return None
-        while proven > found:
+        while proven > smallest:
             differ = self._differ(proven - 1)
             if differ == 0 or self._flips(ahead * (proven - 1) / differ).power(differ) < power:
                 break
@@ -380,23 +380,23 @@ class SensitivityQuestion:
     significance: Significance = "p"
 
 
-def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Budget) -> PlannedSensitivity:
+def planned_sensitivity(problem: Problem, wanted: SensitivityQuestion, budget: Budget) -> PlannedSensitivity:
     """Plan it; raises InvalidTest for tests that have no such power."""
     sizes = mapped(lambda _: "/power", sizes_of, problem)
-    test = LevelTest(asked.alpha, asked.alternative, mid=asked.significance == "mid_p")
+    test = LevelTest(wanted.alpha, wanted.alternative, mid=wanted.significance == "mid_p")
     design = PilotDesign(sizes, test)
     cost = design.cost(design.pilot_n, solved=True)
     if cost.seconds > _LONGEST_S or not cost.fits(budget):
         design = PilotDesign(sizes, test, ROUGH_LAW)
         cost = design.cost(design.pilot_n, solved=True)
-    return PlannedSensitivity(design, asked.power, cost.seconds)
+    return PlannedSensitivity(design, wanted.power, cost.seconds)
 
 
 def sensitivity_if_any(
-    problem: Problem, asked: SensitivityQuestion, budget: Budget
+    problem: Problem, wanted: SensitivityQuestion, budget: Budget
 ) -> PlannedSensitivity | None:
     """The same; None if there is none."""
     try:
-        return planned_sensitivity(problem, asked, budget)
+        return planned_sensitivity(problem, wanted, budget)
     except InvalidTest:
         return None

@@ -60,8 +60,12 @@ class SequentialTest:
     def seconds(self) -> float:
         """Predicted time of the e-value, and of the tests of both extreme completions."""
         sizes = len(self.form.weights)
-        own = _SECONDS + _SECONDS_PER_SIZE * sizes
-        return own if self.rest is None else own + 4.0 * fft_cost(self._completed(self.rest.high)[0]).seconds
+        seconds = _SECONDS + _SECONDS_PER_SIZE * sizes
+        return (
+            seconds
+            if self.rest is None
+            else seconds + 4.0 * fft_cost(self._completed(self.rest.high)[0]).seconds
+        )
 
     @property
     def longest_seconds(self) -> float:
@@ -71,9 +75,9 @@ class SequentialTest:
     def e_value(self, observed: int | None = None) -> EValue:
         """The e-value, of another sum of the same sizes if one is given, with that of earlier batches multiplied in."""
         total = self.observed if observed is None else observed
-        found = e_value(self.form, total, self.unit / self._scale, self.alternative)
-        log_e = found.log_e + self.asked.prior_log_e
-        return EValue(log_e, found.error + abs(log_e) * 2.0**-52)
+        e = e_value(self.form, total, self.unit / self._scale, self.alternative)
+        log_e = e.log_e + self.asked.prior_log_e
+        return EValue(log_e, e.error + abs(log_e) * 2.0**-52)
 
     def rejects(self, alpha: float) -> bool:
         """Whether the e-value is certainly at least 1 / alpha; alpha is the decimal as written."""
@@ -88,11 +92,11 @@ class SequentialTest:
 
     def record(self, alpha: float) -> SequentialRecord:
         """The record for the answer."""
-        found = self.e_value()
-        log10_p = min(-found.log10, 0.0)
+        e = self.e_value()
+        log10_p = min(-e.log10, 0.0)
         return SequentialRecord(
-            e_value=found.value,
-            log10_e_value=found.log10,
+            e_value=e.value,
+            log10_e_value=e.log10,
             p_anytime=max(10.0**log10_p, SMALLEST),
             log10_p_anytime=log10_p,
             curtailed=None if self.rest is None else self._curtailed(self.rest, alpha),
@@ -122,13 +126,13 @@ class SequentialTest:
         sizes = np.append(self.form.weights * (self.form.step // 2 * fine), more)
         counts = np.append(self.form.counts, left if more else 0)
         weights, where = np.unique(sizes, return_inverse=True)
-        own = np.zeros(len(weights), dtype=np.int64)
-        np.add.at(own, where, counts)
-        weights, own = weights[own > 0], own[own > 0]
+        counts_by_weight = np.zeros(len(weights), dtype=np.int64)
+        np.add.at(counts_by_weight, where, counts)
+        weights, counts_by_weight = weights[counts_by_weight > 0], counts_by_weight[counts_by_weight > 0]
         if len(weights) == 0:
-            return centred(weights, own, 2, self.items + left), 0
+            return centred(weights, counts_by_weight, 2, self.items + left), 0
         divisor = int(np.gcd.reduce(weights))
-        form = centred(weights // divisor, own, 2 * divisor, self.items + left)
+        form = centred(weights // divisor, counts_by_weight, 2 * divisor, self.items + left)
         return form, self.observed * fine + left * step.numerator
 
     @property
@@ -138,12 +142,12 @@ class SequentialTest:
 
 def _p_bounds(form: CanonicalForm, total: int, side: Alternative) -> tuple[float, float]:
     """Bounds of the one-sided p-value of a sum whose observed value is `total`."""
-    found = fft.probability(form, region(form, total, side))
-    return found.p * (1.0 - found.relative_error_bound), found.p * (1.0 + found.relative_error_bound)
+    tail = fft.probability(form, region(form, total, side))
+    return tail.p * (1.0 - tail.relative_error_bound), tail.p * (1.0 + tail.relative_error_bound)
 
 
 def sequential_test(
-    problem: Problem, asked: Sequential, alternative: Alternative, difference: Fraction = Fraction(0)
+    problem: Problem, terms: Sequential, alternative: Alternative, difference: Fraction = Fraction(0)
 ) -> SequentialTest:
     """The test behind an e-value, with `difference` subtracted from every item.
 
@@ -157,37 +161,37 @@ def sequential_test(
     weighing = additive.items if additive.sizes is None else exact_total(additive.sizes)
     unit = additive.unit * (weighing if additive.name in _MEANS else 1)
     largest = int(np.abs(additive.stay).max(initial=0)) * unit
-    if asked.scale is None and (additive.clusters is not None or difference or largest > 1):
+    if terms.scale is None and (additive.clusters is not None or difference or largest > 1):
         detail = (
             "Give the scale of differences, chosen before seeing data: it is needed with clusters or a "
             "margin, or if a difference can exceed 1. The largest possible difference, such as 100 for "
             "percentages, is a good choice."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "missing", detail)
-    if asked.scale is not None and largest > _MOST_SCALES * Fraction(repr(asked.scale)):
+    if terms.scale is not None and largest > _MOST_SCALES * Fraction(repr(terms.scale)):
         detail = (
             f"A difference is more than {_MOST_SCALES:.0e} times the scale: give the largest possible "
             "difference."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "out_of_range", detail)
-    if asked.planned_n is not None and asked.planned_n < additive.items:
+    if terms.planned_n is not None and terms.planned_n < additive.items:
         detail = f"There are already {additive.items:,} items, more than planned."
         raise InvalidTest.at(f"{POINTER}/planned_n", "exceeded", detail)
-    rest = _rest(additive, unit, asked, difference)
-    return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, asked, rest)
+    rest = _rest(additive, unit, terms, difference)
+    return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, terms, rest)
 
 
-def _rest(additive: Additive, unit: Fraction, asked: Sequential, difference: Fraction) -> Rest | None:
+def _rest(additive: Additive, unit: Fraction, terms: Sequential, difference: Fraction) -> Rest | None:
     """The items still to come, if given; raises InvalidTest if that contradicts the data."""
-    if asked.planned_n is None or asked.max_difference is None:
+    if terms.planned_n is None or terms.max_difference is None:
         return None
     pointer = f"{POINTER}/max_difference"
     alike = additive.sizes is None or bool((additive.sizes == 1).all())
     if additive.clusters is not None or not alike:
         detail = "The number of items in future clusters or sequences is unknown: leave max_difference out."
         raise InvalidTest.at(pointer, "not_available", detail)
-    most = Fraction(repr(asked.max_difference))
-    rest = Rest(asked.planned_n - additive.items, -most - difference, most - difference)
+    most = Fraction(repr(terms.max_difference))
+    rest = Rest(terms.planned_n - additive.items, -most - difference, most - difference)
     stay = additive.stay
     if len(stay) and not (rest.low <= int(stay.min()) * unit and int(stay.max()) * unit <= rest.high):
         detail = (

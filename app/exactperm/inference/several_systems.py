@@ -161,16 +161,16 @@ def _costs(problem: Omnibus, samples: int) -> list[Cost]:
     rows = problem.rows
     items = sum(rows.values())
     draws = (samples + _DRAWN) * column_totals.draw_nanoseconds(rows)
-    found = [Cost("monte_carlo", draws + 100_000, column_totals.draw_bytes(rows))]
+    costs = [Cost("monte_carlo", draws + 100_000, column_totals.draw_bytes(rows))]
     if problem.systems == 3:
         three = ThreeColumns.of(rows)
         cells = (column_totals.lattice_points(three)) ** 2
         words = items // 25 + 1
-        found.append(Cost("rational", cells * words * _WORD + 50_000, 32 * cells * words))
+        costs.append(Cost("rational", cells * words * _WORD + 50_000, 32 * cells * words))
         window = min(column_totals.window_length(three) ** 2, cells) if items else 1
-        found.append(Cost("fft", 2 * window * _CELL + 2_000_000, 64 * window))
-        return found
+        costs.append(Cost("fft", 2 * window * _CELL + 2_000_000, 64 * window))
+        return costs
     steps = column_totals.steps_of(rows) if rows else 1
     if steps <= column_totals.MOST_STEPS:
-        found.append(Cost("enumeration", steps * _STEP + 50_000, 200 * steps))
-    return found
+        costs.append(Cost("enumeration", steps * _STEP + 50_000, 200 * steps))
+    return costs

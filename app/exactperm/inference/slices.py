@@ -214,7 +214,7 @@ class SliceTest:
         result = self.test.solve()
         answer, drawn = result.answer, result.answer.monte_carlo
         require(answer, exact=result.exact, attainable=result.attainable_between[0])
-        found = Found(
+        slice_ = Found(
             name=self.name,
             n=self.n,
             difference=result.statistic.observed,
@@ -227,11 +227,11 @@ class SliceTest:
             law=self.law if result.exact else None,
         )
         if self.margin is None:
-            return found
+            return slice_
         outcome = self.margin.run()
         least, sampled = outcome.min_attainable_p, outcome.p_value_bounds_kind == "confidence"
         return replace(
-            found,
+            slice_,
             p_value=outcome.p_value,
             log10_p_value=outcome.log10_p_value,
             bounds=outcome.p_value_bounds,
@@ -341,25 +341,25 @@ class AdjustedSlices:
 
 def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> AdjustedSlices:
     """Adjust the p-values of slices; with one sampled, as if they were dependent: they share the random numbers."""
-    found = sorted(tests, key=lambda one: (one.log10_p_value, one.p_value, one.name))
-    sampled, number = any(one.sampled for one in found), len(found)
+    ranked = sorted(tests, key=lambda one: (one.log10_p_value, one.p_value, one.name))
+    sampled, number = any(one.sampled for one in ranked), len(ranked)
     family = _Family(
-        found,
-        [_attainable(one.law, one.attainable[0], number) for one in found],
+        ranked,
+        [_attainable(one.law, one.attainable[0], number) for one in ranked],
         independent=disjoint and not sampled,
     )
-    p_values = [_p_value(one, value) for one, value in zip(found, family.values, strict=True)]
+    p_values = [_p_value(one, value) for one, value in zip(ranked, family.values, strict=True)]
     highs = family.adjusted(p_values, 1)
     lows = highs if family.in_fractions else family.adjusted(p_values, 0)
     points = highs
     if sampled:
-        points = family.adjusted([PValue(one.counts, one.counts) for one in found], 1)
+        points = family.adjusted([PValue(one.counts, one.counts) for one in ranked], 1)
     adjusted = [max(float(point), SMALLEST) for point in points]
     bounds = [(_outward(low, -number), _outward(high, number)) for low, high in zip(lows, highs, strict=True)]
     items = []
-    for one, p, ends, point in zip(found, adjusted, bounds, points, strict=True):
-        own = one.name, one.n, one.difference, one.p_value, one.bounds
-        items.append(SliceRecord(*own, p, ends, significant=is_at_most(point, alpha)))
+    for one, p, ends, point in zip(ranked, adjusted, bounds, points, strict=True):
+        head = one.name, one.n, one.difference, one.p_value, one.bounds
+        items.append(SliceRecord(*head, p, ends, significant=is_at_most(point, alpha)))
     low, high = bounds[0]
     record = SlicesRecord(
         method=_METHODS[family.independent, not any(isinstance(each, Unknown) for each in family.values)],
@@ -367,17 +367,17 @@ def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> 
         p_value_bounds=(low, high),
         p_value_bounds_kind="confidence" if sampled else "certified",
         exact=not sampled and high - low <= max(EXACT_WIDTH * high, EXACT_STEPS),
-        worst=found[0].name,
+        worst=ranked[0].name,
         items=tuple(items),
     )
     # A double has no digits left below: Bonferroni's bound.
-    deep = min(found[0].log10_p_value + math.log10(number), 0.0)
+    deep = min(ranked[0].log10_p_value + math.log10(number), 0.0)
     return AdjustedSlices(
         record,
         math.log10(record.p_value) if record.p_value >= _DIGITS_LEFT else deep,
         family.least(),
-        all(low == high for low, high in (one.attainable for one in found)),
-        _warnings(found, alpha),
+        all(low == high for low, high in (one.attainable for one in ranked)),
+        _warnings(ranked, alpha),
     )
 
 
@@ -454,14 +454,14 @@ def _outward(value: Number, steps: int) -> float:
     return min(max(value * (1.0 + _ROUNDOFF * (steps + math.copysign(8.0, steps))), 0.0), 1.0)
 
 
-def _warnings(found: Sequence[Found], alpha: float) -> tuple[WarningRecord, ...]:
+def _warnings(slices: Sequence[Found], alpha: float) -> tuple[WarningRecord, ...]:
     """That slices are so small that none of their outcomes would be significant."""
-    names = sorted(one.name for one in found if one.attainable[0] > alpha)
+    names = sorted(one.name for one in slices if one.attainable[0] > alpha)
     if not names:
         return ()
     shown = ", ".join(map(json.dumps, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
     detail = (
-        f"{len(names):,} of {len(found):,} slices could not have been significant at alpha = {alpha:g}, whatever their outcome, "
+        f"{len(names):,} of {len(slices):,} slices could not have been significant at alpha = {alpha:g}, whatever their outcome, "
         f"as too few of their items differ: {shown}."
     )
     return (WarningRecord("slices_too_small", detail),)

@@ -238,11 +238,9 @@ class TargetTest:
         counts = np.arange(first, first + len(masses))
         low, high = (float(width * (end - self.chance)) for end in (0, 1))
         values = float(width) * (counts / n - chance)
-        found = sampled_null_record(values, masses, self.options.pmf)
+        null = sampled_null_record(values, masses, self.options.pmf)
         sd = float(width) * float(np.sqrt(chance * (1.0 - chance) / n))
-        return NullRecord(
-            0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.values.whole
-        )
+        return NullRecord(0.0, sd, low, high, null.quantiles, null.pmf, null.pmf_bin_width, self.values.whole)
 
     def _interval(self) -> ConfidenceInterval | None:
         """Of the difference from the threshold."""
@@ -296,13 +294,13 @@ def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
         raise InvalidTest.at("/exchange", "not_available", detail, choices_of("exchange", _EXCHANGES))
     of_scores = data if isinstance(data, Scores) else None
     correction = of_scores and of_scores.correction
-    for given, name, code, detail in (
+    for option, name, code, detail in (
         (data.pairing.clusters, "clusters", "no_clusters", "A threshold is for independent items: give a score for each cluster."),
         (of_scores and of_scores.weights, "weights", "no_weights", "A threshold needs items of equal weight: leave weights out."),
         (of_scores and of_scores.gaps, "on_missing", "no_missing_bounds", "Missing outcomes have bounds between two systems: set `on_missing=drop`, or score them as wrong."),
         (correction, "covariates" if correction and correction.labelled is None else "labels", "not_available", "Labels and covariates correct a difference: leave them out."),
     ):  # fmt: skip
-        if given is not None:
+        if option is not None:
             raise InvalidTest.at(f"/{name}", code, detail)
 
 

@@ -188,7 +188,7 @@ def preferences(
 def power(
     design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
     solve: Solve | None = None,
-    **given: Any,
+    **members: Any,
 ) -> PowerResult:
     """Find the true difference that a test detects, its power, or the number of items.
 
@@ -206,7 +206,7 @@ def power(
     >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n
     1185
     """
-    return _answer(PowerResult, requests.power_request(design, solve, given))
+    return _answer(PowerResult, requests.power_request(design, solve, members))
 
 
 def _is_made(value: Any) -> bool:

@@ -76,24 +76,27 @@ class Tool:
         return schema | ({"required": list(self.required)} if self.required else {})
 
 
-def request_of(name: str, given: Arguments, read: Read, timeout_s: float) -> Request:
+def request_of(name: str, arguments: Arguments, read: Read, timeout_s: float) -> Request:
     """The request of a call, with the deadline `timeout_s` unless it sets one; raises InputError, InvalidData or
     ValueError.
     """
     if name not in TOOLS:
         raise InvalidTest.at("", "unknown_tool", f"There is no such tool; there are {', '.join(TOOLS)}.")
     known = TOOLS[name].arguments
-    given = {key: value for key, value in given.items() if value is not None}
-    for key in given.keys() - known.keys():
+    arguments = {key: value for key, value in arguments.items() if value is not None}
+    for key in arguments.keys() - known.keys():
         detail = f"{name} has no such argument; it has {', '.join(known)}. Put everything else into options."
         raise InvalidTest.at("/" + pointer_token(key), "unknown_argument", detail)
-    own = given.get("options", {})
-    if not isinstance(own, dict):
+    options_sent = arguments.get("options", {})
+    if not isinstance(options_sent, dict):
         raise InvalidTest.at("/options", "not_an_object", 'Options are an object: {"statistic": "accuracy"}.')
-    for key in own.keys() & {*ROLES, "against", "system"}:
+    for key in options_sent.keys() & {*ROLES, "against", "system"}:
         raise InvalidTest.at(f"/options/{key}", "a_file", f"{key} is a file: give its path beside options.")
-    options: Arguments = {"timeout_s": timeout_s, **{key: one for key, one in own.items() if one is not None}}
-    return TOOLS[name].request(given | {"options": options}, read)
+    options: Arguments = {
+        "timeout_s": timeout_s,
+        **{key: one for key, one in options_sent.items() if one is not None},
+    }
+    return TOOLS[name].request(arguments | {"options": options}, read)
 
 
 def _texts(options: Arguments) -> dict[str, str]:
@@ -103,8 +106,8 @@ def _texts(options: Arguments) -> dict[str, str]:
     }
 
 
-def _files(given: Arguments, read: Read) -> Parts:
-    return tuple((role, read(given[role], f"/{role}")) for role in ROLES if role in given)
+def _files(arguments: Arguments, read: Read) -> Parts:
+    return tuple((role, read(arguments[role], f"/{role}")) for role in ROLES if role in arguments)
 
 
 def _once(options: Arguments, elsewhere: Collection[str]) -> None:
@@ -122,34 +125,34 @@ def _several(paths: Any, read: Read, at: str) -> tuple[list[tuple[str, bytes]], 
     return [read(path, f"{at}/{index}") for index, path in enumerate(paths)], []
 
 
-def _test(given: Arguments, read: Read) -> TestRequest:
-    if not given.keys() & {"u", "v", "file"}:
+def _test(arguments: Arguments, read: Read) -> TestRequest:
+    if not arguments.keys() & {"u", "v", "file"}:
         raise InvalidTest.at("", "missing", "Give the files: u and v, or file for both systems in one.")
-    return TestRequest("files", {}, _texts({"pmf": "none", **given["options"]}), _files(given, read))
+    return TestRequest("files", {}, _texts({"pmf": "none", **arguments["options"]}), _files(arguments, read))
 
 
-def _gate(given: Arguments, read: Read) -> GateRequest:
-    test, terms = _test(given, read), {}
-    if "against" in given:
-        files, names = _several(given["against"], read, "/against")
-        _once(given["options"], ["names"] if names else [])
+def _gate(arguments: Arguments, read: Read) -> GateRequest:
+    test, terms = _test(arguments, read), {}
+    if "against" in arguments:
+        files, names = _several(arguments["against"], read, "/against")
+        _once(arguments["options"], ["names"] if names else [])
         terms["against"] = dict(zip(names, files, strict=True)) if names else files
     return GateRequest((Metric(None, test),), terms)
 
 
-def _compare(given: Arguments, read: Read) -> CompareRequest:
-    if not given.keys() & {"files", "file"}:
+def _compare(arguments: Arguments, read: Read) -> CompareRequest:
+    if not arguments.keys() & {"files", "file"}:
         raise InvalidTest.at("", "missing", "Give the files: one for each system, or file for all in one.")
-    files, names = _several(given["files"], read, "/files") if "files" in given else ([], [])
-    _once(given["options"], ["names"] if names else [])
-    options = given["options"] | ({"names": names} if names else {})
+    files, names = _several(arguments["files"], read, "/files") if "files" in arguments else ([], [])
+    _once(arguments["options"], ["names"] if names else [])
+    options = arguments["options"] | ({"names": names} if names else {})
     parts = tuple(("system", file) for file in files)
-    return CompareRequest("files", {}, _texts(options), (*parts, *_files(given, read)))
+    return CompareRequest("files", {}, _texts(options), (*parts, *_files(arguments, read)))
 
 
-def _power(given: Arguments, read: Read) -> PowerRequest:
-    options, pilot = given.pop("options"), _files(given, read)
-    members = {key: value for key, value in given.items() if key not in ROLES}
+def _power(arguments: Arguments, read: Read) -> PowerRequest:
+    options, pilot = arguments.pop("options"), _files(arguments, read)
+    members = {key: value for key, value in arguments.items() if key not in ROLES}
     _once(options, members)
     if not pilot:
         return PowerRequest(members | options)
@@ -257,17 +260,17 @@ class Folder:
                     os.open(part, OPEN | (os.O_DIRECTORY if parts[index + 1 :] else 0), dir_fd=at),
                 )
                 os.close(within)
-            found = os.fstat(at)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(at)
+            if not stat.S_ISREG(status.st_mode):
                 detail = "This is not a regular file: folders, pipes and devices are not read."
                 raise InvalidTest.at(pointer, "not_a_file", detail)
             content = b""
-            if found.st_size <= self._left:  # it may grow, and those of /proc have no size
+            if status.st_size <= self._left:  # it may grow, and those of /proc have no size
                 with os.fdopen(os.dup(at), "rb") as file:
                     content = file.read(self._left + 1)
         finally:
             os.close(at)
-        self._left -= max(found.st_size, len(content))
+        self._left -= max(status.st_size, len(content))
         if self._left < 0:
             detail = f"The files of one call have more than {self._most:,} bytes together, the limit"
             raise BodyTooLarge(f"{detail} (EXACTPERM_MAX_BODY_BYTES).")
@@ -297,7 +300,7 @@ async def _serve(root: Path, settings: Settings) -> None:
     lines = Lines()
 
     async def listed(
-        context: ServerRequestContext[Any], given: types.PaginatedRequestParams | None
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
         return types.ListToolsResult(
@@ -310,12 +313,12 @@ async def _serve(root: Path, settings: Settings) -> None:
         )
 
     async def called(
-        context: ServerRequestContext[Any], given: types.CallToolRequestParams
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         error = lines.refused.pop(context.request_id, None)
         if error is not None:
             return _problem(problems.of_error(error, "-").body)
-        compute = partial(answer, given.name, given.arguments or {}, root, settings)
+        compute = partial(answer, params.name, params.arguments or {}, root, settings)
         return await anyio.to_thread.run_sync(compute, limiter=turn)
 
     server: Server[Any] = Server(
@@ -352,10 +355,10 @@ class Lines(io.TextIOWrapper):
         return line
 
 
-def answer(name: str, given: Arguments, root: Path, settings: Settings) -> types.CallToolResult:
+def answer(name: str, arguments: Arguments, root: Path, settings: Settings) -> types.CallToolResult:
     """The answer to one call, in a thread of anyio; faults are results as well. Stops when the call is cancelled."""
     try:
-        request = http_request(_call(name, given, root, settings))
+        request = http_request(_call(name, arguments, root, settings))
         transport = InProcess(settings, look=anyio.from_thread.check_cancelled, with_line=True)
         response = transport.handle_request(request)
     except ExactpermError as error:
@@ -371,11 +374,11 @@ def answer(name: str, given: Arguments, root: Path, settings: Settings) -> types
     return _result([line.decode(), left_out])
 
 
-def _call(name: str, given: Arguments, root: Path, settings: Settings) -> Any:
+def _call(name: str, arguments: Arguments, root: Path, settings: Settings) -> Any:
     """The call of the client for the tool; raises InputError."""
     read = Folder(root, settings.max_body_bytes).read
     try:
-        return call_of(request_of(name, given, read, settings.default_timeout_s))
+        return call_of(request_of(name, arguments, read, settings.default_timeout_s))
     except InvalidData as error:
         raise InvalidTest.at(error.pointer, "invalid_value", error.detail) from None
     except ValueError:
@@ -386,8 +389,8 @@ def _problem(body: bytes) -> types.CallToolResult:
     """The fault and its place: the sentence, and the pointers into the arguments."""
     document = json.loads(body)
     del document["instance"]
-    for said in (document, *document.get("errors", ())):
-        said["detail"] = spelt(said["detail"], member)
+    for problem in (document, *document.get("errors", ())):
+        problem["detail"] = spelt(problem["detail"], member)
     lines = [document["detail"]]
     for flaw in document.get("errors", ()):
         sentence = f": {flaw['detail']}" if flaw["detail"] not in document["detail"] else ""

@@ -40,10 +40,10 @@ class Keys:
         """Whether the value of an Authorization header has a known key, in a time that does not depend on the key."""
         if authorization is None or authorization[: len(SCHEME)].lower() != SCHEME:
             return False
-        given = hashlib.sha256(authorization[len(SCHEME) :].strip()[:MAX_KEY_BYTES]).digest()
+        sent = hashlib.sha256(authorization[len(SCHEME) :].strip()[:MAX_KEY_BYTES]).digest()
         known = False
         for digest in self.digests:  # compare all, whichever matches
-            known |= hmac.compare_digest(given, digest)
+            known |= hmac.compare_digest(sent, digest)
         return known
 
 

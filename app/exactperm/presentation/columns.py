@@ -29,26 +29,26 @@ class Column:
 
     def value(self, answer: Any) -> Any:
         """The value in a data frame; lists are written as JSON."""
-        found = _getter(self.path)(answer)
-        if self.kind == "notes" or (self.kind == "list" and found is not None):
-            return as_list(found or ())
+        value = _getter(self.path)(answer)
+        if self.kind == "notes" or (self.kind == "list" and value is not None):
+            return as_list(value or ())
         if self.kind == "codes":
-            return " ".join(dict.fromkeys(warning.code for warning in found or ()))
+            return " ".join(dict.fromkeys(warning.code for warning in value or ()))
         if self.kind == "counts":
-            known = ((kind, getattr(found, kind)) for kind in ("exact", "bracketed", "sampled"))
+            known = ((kind, getattr(value, kind)) for kind in ("exact", "bracketed", "sampled"))
             return " ".join(f"{kind}:{count}" for kind, count in known if count)
-        return found
+        return value
 
     def cell(self, answer: Any) -> str:
         """The value in CSV: numbers in full, flags as in JSON, missing values empty."""
-        found = self.value(answer)
-        if found is None:
+        value = self.value(answer)
+        if value is None:
             return ""
         if self.kind == "number":
-            return repr(found)
+            return repr(value)
         if self.kind == "flag":
-            return "true" if found else "false"
-        return for_csv(found) if self.kind == "text" else str(found)
+            return "true" if value else "false"
+        return for_csv(value) if self.kind == "text" else str(value)
 
 
 def as_list(texts: Iterable[object]) -> str:
@@ -247,12 +247,14 @@ def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
 
 def member_row(row: Row, comparison: Any, member: Any, columns: Sequence[Column]) -> dict[str, Any]:
     """A system or a pair of a board; a system with its strength, if there is one, and its costs, if there is a frontier."""
-    found = comparison.frontier if columns is SYSTEM else None
-    of = () if found is None else (one for one in found.systems if one.name == member.name)
+    frontier = comparison.frontier if columns is SYSTEM else None
+    of = () if frontier is None else (one for one in frontier.systems if one.name == member.name)
     strengths = comparison.bradley_terry if columns is SYSTEM else None
-    own = {} if strengths is None else {"bradley_terry": strengths[member.name]}
+    strength = {} if strengths is None else {"bradley_terry": strengths[member.name]}
     return (
-        row(columns, member) | own | {name: value for one in of for name, value in row(FRONTIER, one).items()}
+        row(columns, member)
+        | strength
+        | {name: value for one in of for name, value in row(FRONTIER, one).items()}
     )
 
 

@@ -74,8 +74,8 @@ def _escaped(prose: str) -> str:
 
 def what_was_read(notes: Iterable[object]) -> str:
     """How files were read, to end a plain-text description; empty without files."""
-    said = " ".join(single_line(str(note)) for note in notes)
-    return f" What was read: {said}" if said else ""
+    text = " ".join(single_line(str(note)) for note in notes)
+    return f" What was read: {text}" if text else ""
 
 
 def for_csv(text: str) -> str:

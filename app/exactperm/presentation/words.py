@@ -133,11 +133,11 @@ def slice_rows(slices: SlicesRecord, alpha: float) -> list[list[str]]:
 
 def slices_sentence(slices: SlicesRecord, alpha: float, say: Callable[[str], str] = single_line) -> str:
     """The smallest p-value of the slices, and how many of them are significant."""
-    found = sum(one.significant for one in slices.items)
+    significant = sum(one.significant for one in slices.items)
     bounds = bounds_in_words(slices.p_value_bounds_kind, slices.p_value_bounds, exact=slices.exact)
     many = counted(len(slices.items), "slice")
     return (
-        f"Of {many} {found or 'none'} {'are' if found > 1 else 'is'} significant at {exactly(alpha)} after adjustment; the smallest "
+        f"Of {many} {significant or 'none'} {'are' if significant > 1 else 'is'} significant at {exactly(alpha)} after adjustment; the smallest "
         f"p-value is that of {say(short(slices.worst))}: p = {p_number(slices.p_value, alpha)} ({slices.method}, {bounds})."
     )
 
@@ -215,8 +215,8 @@ def beside_scores(
     if any(system.interval is not None for system in board.systems):
         heads.append("interval")
         for system in board.systems:
-            own = system.interval
-            ends = () if own is None else enclosing(own.low, own.high)
+            interval = system.interval
+            ends = () if interval is None else enclosing(interval.low, interval.high)
             cells[system.name].append(" to ".join(ends))
     if result.bradley_terry is not None:
         heads.append("Bradley-Terry (no test)")

@@ -149,7 +149,7 @@ def certainty_sentences(board: BoardRecord) -> list[str]:
     """The certainty of all adjusted p-values, listed or not."""
     count = kinds(board)
     size = sum(count.values())
-    said = {
+    certainties = {
         "exact": "exact: computed in integers, or with a certified bound of the rounding error",
         "bracketed": (
             "bracketed: the exact value always lies between the two bounds; the p-value shown is "
@@ -158,9 +158,9 @@ def certainty_sentences(board: BoardRecord) -> list[str]:
         "sampled": "sampled: the exact value lies inside its 99 % confidence interval with 99 % confidence",
     }
     sentences = [
-        f"{'The one adjusted p-value is' if size == 1 else f'All {size:,} adjusted p-values are'} {said[kind]}."
+        f"{'The one adjusted p-value is' if size == 1 else f'All {size:,} adjusted p-values are'} {certainties[kind]}."
         if number_of == size
-        else f"{number_of:,} of {size:,} adjusted p-values {'is' if number_of == 1 else 'are'} {said[kind]}."
+        else f"{number_of:,} of {size:,} adjusted p-values {'is' if number_of == 1 else 'are'} {certainties[kind]}."
         for kind, number_of in count.items()
     ]
     return sentences if board.pairs else [*sentences, "No pairs are listed here, so their p-values are not."]
@@ -170,8 +170,8 @@ def neighbours(board: BoardRecord) -> dict[str, PairRecord]:
     """The listed pair of each system and the next below it, by the name of the upper one."""
     listed = {frozenset((pair.u, pair.v)): pair for pair in board.pairs}
     below = pairwise(system.name for system in board.systems)
-    found = {upper: listed.get(frozenset((upper, lower))) for upper, lower in below}
-    return {name: pair for name, pair in found.items() if pair is not None}
+    pairs = {upper: listed.get(frozenset((upper, lower))) for upper, lower in below}
+    return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
 def toward(pair: PairRecord, name: str) -> tuple[float, Relation]:
@@ -196,14 +196,14 @@ def adjustment(board: BoardRecord) -> str:
 def all_warnings(record: CompareRecord) -> list[tuple[str, WarningRecord]]:
     """Each warning once, with its data set; empty for the main board and the request."""
     main = record.main_board
-    own = [("", warning) for warning in (*record.warnings, *main.warnings)]
+    of_main = [("", warning) for warning in (*record.warnings, *main.warnings)]
     others = [
         (named.dataset, warning)
         for named in named_boards(record)
         if named.board is not main
         for warning in named.board.warnings
     ]
-    return list(dict.fromkeys([*own, *others]))
+    return list(dict.fromkeys([*of_main, *others]))
 
 
 def warned(dataset: str, warning: WarningRecord) -> str:

@@ -503,13 +503,16 @@ def _lead(record: CompareRecord, named: NamedBoard) -> list[str]:
     best = board.groups.best_set
     names = listed(best, for_sentence)
     if not best:
-        said = "No system can be called the best, because the tests contradict the scores."
+        sentence = "No system can be called the best, because the tests contradict the scores."
     elif len(best) == 1:
-        said = f"The best system is {names}, with {confidence(alpha)} confidence."
+        sentence = f"The best system is {names}, with {confidence(alpha)} confidence."
     else:
-        said = f"With {confidence(alpha)} confidence the best system is one of {len(best)}: {names}."
+        sentence = f"With {confidence(alpha)} confidence the best system is one of {len(best)}: {names}."
     groups = counted(len(board.groups.clusters), "cluster")
-    return [f"{of}{said}", f"The systems form {groups}: all of one differ significantly from all below it."]
+    return [
+        f"{of}{sentence}",
+        f"The systems form {groups}: all of one differ significantly from all below it.",
+    ]
 
 
 def _key(record: CompareRecord, named: NamedBoard) -> list[Fact]:
@@ -530,7 +533,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
     from markupsafe import Markup
 
     board = named.board
-    shown, told = _shown_pairs(board)
+    shown, note = _shown_pairs(board)
     heads, rows = systems_table(record, board, short)
     return {
         "number": place + 1,
@@ -545,7 +548,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
         # drawn by exactperm.reports.picture.pictures, which escapes labels
         "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704  # as above
         "pairs": [_pair(pair, board.family.alpha) for pair in shown],
-        "told": told,
+        "told": note,
         "intervals": sorted({percent(p.confidence_interval.level) for p in shown if p.confidence_interval}),
     }
 
@@ -593,14 +596,14 @@ def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]
     """The meaning of the words in the tables, with sources."""
     family = board.family
     sure = confidence(family.alpha)
-    own = {
+    meanings = {
         "Adjusted p": f"{ADJUSTMENTS[family.adjust]} over {counted(family.size, 'test')} controls: {family.controls}.",
         "Better, worse, not significant": f"Better or worse: the adjusted p-value is at most {exactly(family.alpha)} for "
         "certain. Undecided: alpha lies within its bounds. Untestable: no outcome of this pair could be significant. Not "
         "significant does not mean equal.",
     }
     if board.groups is not None:
-        own |= {
+        meanings |= {
             "Rank range": f"With {sure} confidence the true ranks of all systems are inside their ranges at once: Holm over the "
             "one-sided tests of all pairs, whatever the adjustment is (Mogstad, Romano, Shaikh and Wilhelm 2024).",
             "Best set": f"Holds the best system with {sure} confidence (Hsu's comparisons with the best, by Bonferroni).",
@@ -610,7 +613,7 @@ def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]
             "WMT's tables).",
             "Tier": "A tier ends before the first system that one of its members is significantly better than.",
         }
-    return list(own.items())
+    return list(meanings.items())
 
 
 QUESTIONS: dict[Solve, str] = {

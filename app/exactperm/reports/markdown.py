@@ -358,11 +358,11 @@ def power_markdown(record: PowerRecord, power_id: str) -> str:
 
 def power_facts(record: PowerRecord) -> list[str]:
     """Further results, in sentences."""
-    said = [record.method.given]
+    facts = [record.method.given]
     if record.critical_difference is not None and record.solution.n is not None:
-        said.append(
+        facts.append(
             f"With {record.solution.n:,} items a difference of {number(record.critical_difference)} or more is significant."
         )
     if record.actual_alpha is not None and record.solution.floor is None:
-        said.append(f"Equal systems are declared different with probability {number(record.actual_alpha)}.")
-    return said
+        facts.append(f"Equal systems are declared different with probability {number(record.actual_alpha)}.")
+    return facts

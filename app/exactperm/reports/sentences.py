@@ -369,16 +369,16 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
 
 def sensitivity_sentence(metric: MetricRecord) -> str:
     """The difference that the deciding test could have found, unless it found one."""
-    found = metric.sensitivity
-    if found is None or metric.decision.significant:
+    sensitivity = metric.sensitivity
+    if sensitivity is None or metric.decision.significant:
         return ""
-    if found.minimum_detectable_effect is None:
+    if sensitivity.minimum_detectable_effect is None:
         return "No difference on these items would have been found reliably."
     beyond = " beyond the margin" if metric.terms.margin else ""
-    about = "" if found.exact else " about"
+    about = "" if sensitivity.exact else " about"
     return (
         f"The test could have found a true difference of{about} "
-        f"{number(found.minimum_detectable_effect)}{beyond} with probability {exactly(found.power)}."
+        f"{number(sensitivity.minimum_detectable_effect)}{beyond} with probability {exactly(sensitivity.power)}."
     )
 
 

@@ -88,8 +88,8 @@ def read(facts: Sequence[Note]) -> list[str]:
 
 def better(higher_is_better: bool | None) -> list[str]:
     """The direction as a word, if known: lower_is_better."""
-    said = direction(higher_is_better)
-    return [said.replace(" ", "_")] if said else []
+    words = direction(higher_is_better)
+    return [words.replace(" ", "_")] if words else []
 
 
 def data_words(record: TestRecord) -> list[str]:

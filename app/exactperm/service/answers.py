@@ -116,8 +116,8 @@ def content_of(
         assert report is not None
         return reported, b"", b""
     runtime = runtime_of(job, started, planning)
-    before, own, after = render(record, runtime)
-    return reported + before, own, after
+    before, measured, after = render(record, runtime)
+    return reported + before, measured, after
 
 
 def rendered(
@@ -142,9 +142,9 @@ def rendered(
     policy = sent_as.content_security_policy
     restricted = (("content-security-policy", policy),) if policy is not None else ()
     work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
-    before, own, after = content
+    before, measured, after = content
     return RenderedResponse(
-        status, headers + restricted + extra, before, started, work, own, after, job.store
+        status, headers + restricted + extra, before, started, work, measured, after, job.store
     )
 
 

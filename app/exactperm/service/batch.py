@@ -72,26 +72,26 @@ def elements(tests: str, most: int, pointer: str) -> list[str]:
     if not tests.startswith("["):
         detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
         raise InvalidTest.at(pointer, "missing", detail)
-    found = [value for _, value in _inside(tests, 0, most, _too_many(most, pointer))[0]]
-    _require_some(found, pointer)
-    return found
+    texts = [value for _, value in _inside(tests, 0, most, _too_many(most, pointer))[0]]
+    _require_some(texts, pointer)
+    return texts
 
 
 def lines(text: str, most: int) -> list[str]:
     """The lines of a text that are not empty; raises InvalidTest for none, and for more than `most`."""
-    found = [line[0] for line in islice(LINE.finditer(text), most + 1)]
-    if len(found) > most:
+    read = [line[0] for line in islice(LINE.finditer(text), most + 1)]
+    if len(read) > most:
         raise _too_many(most, "")
-    _require_some(found, "")
-    return found
+    _require_some(read, "")
+    return read
 
 
 def _too_many(most: int, pointer: str) -> InvalidTest:
     return InvalidTest.at(pointer, "too_many_tests", f"At most {most:,} tests are allowed in one list.")
 
 
-def _require_some(found: list[str], pointer: str) -> None:
-    if not found:
+def _require_some(elements: list[str], pointer: str) -> None:
+    if not elements:
         raise InvalidTest.at(pointer, "empty", "The list has no tests.")
 
 
@@ -154,10 +154,10 @@ def members_of(
 def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list[tuple[str, str]], int]:
     """Keys ("" in a list) and unparsed values of the object or list at `start`, and its end; raises MalformedBody, and `excess` after `most`."""
     closing = "}" if text[start] == "{" else "]"
-    found: list[tuple[str, str]] = []
+    members: list[tuple[str, str]] = []
     at = _skipped(text, start + 1)
     if text[at : at + 1] == closing:
-        return found, at + 1
+        return members, at + 1
     while True:
         name = ""
         if closing == "}":
@@ -169,12 +169,12 @@ def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list
                 raise MalformedBody("The body is not valid JSON: a colon was expected.")
             at = _skipped(text, at + 1)
         end = _end(text, at)
-        if len(found) == most:
+        if len(members) == most:
             raise excess
-        found.append((name, text[at:end]))
+        members.append((name, text[at:end]))
         at = _skipped(text, end)
         if text[at : at + 1] == closing:
-            return found, at + 1
+            return members, at + 1
         if text[at : at + 1] != ",":
             raise MalformedBody("The body is not valid JSON: a comma was expected.")
         at = _skipped(text, at + 1)
@@ -190,9 +190,9 @@ def _end(text: str, start: int) -> int:
 
 def _skipped(text: str, at: int) -> int:
     """The next position that is not white space, or the end; a megabyte of white space takes a millisecond."""
-    found = BLANK.match(text, at)
-    assert found is not None
-    return found.end()
+    blanks = BLANK.match(text, at)
+    assert blanks is not None
+    return blanks.end()
 
 
 def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
@@ -347,12 +347,12 @@ def _fitted(
     """The answers as from one worker; those that fit after all are recomputed."""
     left, fitted = job.limits.batch_answer_bytes, []
     priced = Priced(control, job.limits, len(written))
-    for at, (given, text) in enumerate(zip(answered, written, strict=True)):
-        one = given
+    for at, (complete, text) in enumerate(zip(answered, written, strict=True)):
+        one = complete
         priced.begin()
-        if given.full and given.size <= left:
+        if complete.full and complete.size <= left:
             one = _answer_single(job, at, text, left, priced)
-        elif given.size > max(left, 0) and not given.full:
+        elif complete.size > max(left, 0) and not complete.full:
             one = _sent(problems.of_error(PlanTooLarge(_FULL), f"{job.request_id}:{at}"))
         left -= len(one.content)
         fitted.append(one)

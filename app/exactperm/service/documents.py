@@ -127,9 +127,9 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
     for name, value in options.items():
         if name == "timeout_s":
             continue
-        given = value if name in nested else {name: value}
+        members = value if name in nested else {name: value}
         body = nested.get(name, {name: getattr(request, name, None)})
-        for member, text in given.items():
+        for member, text in members.items():
             if text != body.get(member):
                 pointer = in_query(f"/{name}/{member}" if name in nested else f"/{name}")
                 detail = (

@@ -149,11 +149,11 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
     listed: Sequence[GateRequest | GateMetric] = gate.metrics or [gate]
     counted = "/metrics" if gate.metrics else f"/{AGAINST}"
     _refuse_too_many(sum(len(metric.against or ()) or 1 for metric in listed), job, counted)
-    given = [name for name in SINGLE if getattr(gate, name) is not None]
-    if gate.metrics and given:
-        where = "against inside each of them" if given[0] == AGAINST else "no kind and request beside them"
+    beside = [name for name in SINGLE if getattr(gate, name) is not None]
+    if gate.metrics and beside:
+        where = "against inside each of them" if beside[0] == AGAINST else "no kind and request beside them"
         detail = f"Give either kind and request, or metrics; with metrics, {where}."
-        raise InvalidTest.at(f"/{given[0]}", "redundant", detail)
+        raise InvalidTest.at(f"/{beside[0]}", "redundant", detail)
     if gate.metrics:
         metrics = {f"/metrics/{index}": metric for index, metric in enumerate(gate.metrics)}
     elif gate.kind is None or gate.request is None:
@@ -200,28 +200,28 @@ def _parse_tests(
 
 def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> ParsedTest:
     """The test with the gate's alpha and sequential procedure; raises InvalidTest: its request has them as well."""
-    own = test.options
-    if gate.alpha is not None and "alpha" in test.given and own.alpha != gate.alpha:
+    options = test.options
+    if gate.alpha is not None and "alpha" in test.given and options.alpha != gate.alpha:
         detail = "alpha is given twice, with different values: give it once, next to the policy."
         raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
-    if gate.sequential is not None and own.sequential is not None:
+    if gate.sequential is not None and options.sequential is not None:
         detail = "sequential is given twice: give it once, next to the policy."
         raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
-    sequential = sequential_of(gate.sequential) or own.sequential
-    alpha = own.alpha if gate.alpha is None else gate.alpha
-    return replace(test, options=replace(own, alpha=alpha, sequential=sequential))
+    sequential = sequential_of(gate.sequential) or options.sequential
+    alpha = options.alpha if gate.alpha is None else gate.alpha
+    return replace(test, options=replace(options, alpha=alpha, sequential=sequential))
 
 
 def _alone(metric: GateMetric, prefix: str) -> GateMetric:
     """A candidate without a baseline, which is read in V's place as well; raises InvalidTest where there is a baseline."""
-    given = metric.request
-    if metric.against is not None or "v" in given:
+    members = metric.request
+    if metric.against is not None or "v" in members:
         where = f"{prefix}/request/v" if metric.against is None else f"{prefix}/{AGAINST}"
         raise InvalidTest.at(where, "baseline_not_expected", NO_BASELINE, WITH_BASELINE)
-    if metric.kind == "effects" or "u" not in given:
+    if metric.kind == "effects" or "u" not in members:
         detail = "A threshold is for the scores or predictions of one system, u."
         raise InvalidTest.at(f"{prefix}/request/u", "missing", detail)
-    return metric.model_copy(update={"request": {**given, "v": given["u"]}})
+    return metric.model_copy(update={"request": {**members, "v": members["u"]}})
 
 
 def _requests_of(
@@ -231,19 +231,19 @@ def _requests_of(
 
     Raises InvalidTest at `<prefix>/request/…` and `<prefix>/against/<name>/…`: a request is invalid, or has its baseline twice.
     """
-    inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
+    inside, model, members = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
     if metric.against is None:
-        request = validated(model, given, prefixed(inside), context)
-        return [(None, request, chained(beside_statistic(given), prefixed(inside)), inside)]
+        request = validated(model, members, prefixed(inside), context)
+        return [(None, request, chained(beside_statistic(members), prefixed(inside)), inside)]
     against = f"{prefix}/{AGAINST}"
     if metric.kind == "effects":
         detail = "Effects are already differences between two systems: against needs scores, counts or predictions."
         raise InvalidTest.at(against, "no_baseline", detail)
     for name in ("labels", "covariates"):
-        if name in given:
+        if name in members:
             detail = f"{name.capitalize()} of v are those of one baseline: give a metric with v for each baseline, or leave {name} out."
             raise InvalidTest.at(f"{inside}/{name}", "no_baseline", detail)
-    if "v" in given:
+    if "v" in members:
         detail = "Give the baseline as v, or several in against; not both."
         raise InvalidTest.at(f"{inside}/v", "redundant", detail)
     places = {name: f"{against}/{pointer_token(name)}" for name in metric.against}
@@ -253,12 +253,12 @@ def _requests_of(
         at = _moved("/v", places[name], prefixed(inside))
         try:
             if not tests and not errors:
-                request = validated(model, {**given, "v": column}, at, context)
+                request = validated(model, {**members, "v": column}, at, context)
             else:
-                beside = {**context, ON_MISSING: given.get("on_missing")}
-                own: Any = validated(_column_model(metric.kind), {"v": column}, at, beside)
-                request = tests[0][1].model_copy(update={"v": own.v}) if tests else own
-            tests.append((name, request, chained(beside_statistic(given), at), places[name]))
+                beside = {**context, ON_MISSING: members.get("on_missing")}
+                parsed: Any = validated(_column_model(metric.kind), {"v": column}, at, beside)
+                request = tests[0][1].model_copy(update={"v": parsed.v}) if tests else parsed
+            tests.append((name, request, chained(beside_statistic(members), at), places[name]))
         except InvalidTest as error:
             errors.append(named(error, name, places[name]))
     _raise_all(errors)
@@ -316,12 +316,12 @@ def _files_of(form: Form) -> list[BaselineFile]:
 
 
 def _names_of(
-    given: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
+    names_text: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
 ) -> list[str | None]:
     """The baselines' names: from the field `names`, else from the files' contents if all have one, else the files' names; raises InvalidTest."""
     files = [(file, where) for file, where in baselines if file is not None]
     at_names = option_pointer(NAMES)
-    names = None if given is None else listed(NAMES, given, at_names)
+    names = None if names_text is None else listed(NAMES, names_text, at_names)
     if names is not None and len(names) != len(files):
         detail = f"`names` has {len(names):,} names for {len(files):,} files {AGAINST}: give one for each, in their order."
         raise InvalidTest.at(at_names, "wrong_number", detail)
@@ -333,7 +333,7 @@ def _names_of(
     places = {name: where for name, (_, where) in zip(names, files, strict=True)}
 
     def place(name: str) -> str:
-        return places.get(name, f"/files/{AGAINST}") if given is None else at_names
+        return places.get(name, f"/files/{AGAINST}") if names_text is None else at_names
 
     require_names(names, "baseline", place, job.limits)
     return list(names)
@@ -365,8 +365,8 @@ class MetricForm:
     def place(self, pointer: str) -> str:
         """The map for pointers into the form; fields set by the metric are in `metrics`."""
         name = pointer.removeprefix("/options/")
-        own = pointer.startswith("/options/") and name.partition("/")[0] in self.own
-        return f"/options/metrics/{self.index}/{name}" if own else pointer
+        is_of_metric = pointer.startswith("/options/") and name.partition("/")[0] in self.own
+        return f"/options/metrics/{self.index}/{name}" if is_of_metric else pointer
 
 
 def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
@@ -388,13 +388,13 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     metrics, names = [], None
     for index, override in enumerate(overrides):
         own_terms = {name: text for name, text in override.items() if name in OF_A_METRIC}
-        own = _fields_of(own_terms, f"/options/metrics/{index}")
+        of_metric = _fields_of(own_terms, f"/options/metrics/{index}")
         metric, tests = _tests_by_name(job, form.files, MetricForm(index, override, fields), baselines)
         if names is None:
             names = _names_of(names_given, baselines, [test.reading for test in tests], job)
-        place, given = chained(in_form, metric.place), {name for test in tests for name in test.given}
+        place, sent = chained(in_form, metric.place), {name for test in tests for name in test.given}
         named = zip(tests, names, strict=True)
-        metrics.append([_metric(job, own, common, test, place, given, name) for test, name in named])
+        metrics.append([_metric(job, of_metric, common, test, place, sent, name) for test, name in named])
     return _gate(job, metrics, common, "/options/metrics")
 
 
@@ -513,16 +513,16 @@ def _with_fields(metric: Any, fields: Fields) -> Any:
 
 def _metric(
     job: Job,
-    own: GateMetric | GateFields,
+    of_metric: GateMetric | GateFields,
     common: GateRequest | GateFields,
     test: ParsedTest,
     pointer_map: PointerMap,
-    given: Collection[str],
+    sent: Collection[str],
     baseline: str | None,
 ) -> ParsedMetric:
     """The metric with additions for a gate's reports: names, an interval at its level, and data for a picture."""
     refuse_to_store(test.store, INSIDE, test.pointer_map("/store"))
-    both = {name: (getattr(own, name), getattr(common, name)) for name in (*TERMS, "slices")}
+    both = {name: (getattr(of_metric, name), getattr(common, name)) for name in (*TERMS, "slices")}
     terms = {name: of_all if of_own is None else of_own for name, (of_own, of_all) in both.items()}
     fails = terms.pop("slices") == "fail_if_any"
     _require_items(test)
@@ -533,16 +533,16 @@ def _metric(
     alpha, changes = test.options.alpha, dict[str, Any]()
     shown = {name: value for name, value in terms.items() if value is not None}
     target = shown.get("policy") in TARGETS
-    if "names" not in given:
+    if "names" not in sent:
         changes = dict(zip(("name_u", "name_v"), ALONE if target else UNNAMED, strict=True))
     if baseline is not None:
         changes["name_v"] = baseline
     has_interval = test.options.exchange == "items" or target
-    if "confidence_level" not in given and has_interval and 0.0 < 1 - 2 * alpha < 1.0:
+    if "confidence_level" not in sent and has_interval and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         changes["confidence_level"] = 1 - 2 * alpha
-    if own.name is not None:
-        refuse_long_name(own.name, job.limits, pointer_map("/name"))
+    if of_metric.name is not None:
+        refuse_long_name(of_metric.name, job.limits, pointer_map("/name"))
     of_gate = (*TERMS, "sequential") if getattr(common, "sequential", None) is not None else TERMS
 
     def place(pointer: str) -> str:
@@ -552,12 +552,12 @@ def _metric(
     in_test = test.pointer_map
     test = replace(test, options=replace(test.options, **changes), pointer_map=place)
     test = with_picture_data(test, job.representation)
-    name = own.name or _name(test)
+    name = of_metric.name or _name(test)
     name = name if baseline is None else f"{name} {AGAINST} {baseline}"
     decided = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
-    asked = Metric(name, test.data, test.spec, test.options, decided, baseline, fails)
+    planned = Metric(name, test.data, test.spec, test.options, decided, baseline, fails)
     read = warnings_of(() if test.reading is None else test.reading.findings)
-    return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test), *read))
+    return ParsedMetric(planned, test, "confidence_level" in sent, (*turned, *_swapped(test), *read))
 
 
 def _name(test: ParsedTest) -> str:
@@ -623,14 +623,14 @@ def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
     """Run every metric and decide; the tests get the notes of parsing, and lose warnings about unrequested intervals."""
     gate = finish_gate(prepared.metrics, parsed.on_inconclusive, ALGORITHM_VERSION)
     metrics = []
-    for asked, metric in zip(parsed.metrics, gate.metrics, strict=True):
-        record, reading = metric.test, asked.test.reading_record
+    for parsed_metric, metric in zip(parsed.metrics, gate.metrics, strict=True):
+        record, reading = metric.test, parsed_metric.test.reading_record
         if reading is not None and metric.policy in TARGETS:
             notes = tuple(note for note in reading.notes if getattr(note, "who", "") != "v")
             reading = replace(reading, notes=notes)
-        if not asked.interval_requested:
+        if not parsed_metric.interval_requested:
             kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
             record = replace(record, warnings=tuple(kept))
-        record = reported(record, reading, asked.warnings)
+        record = reported(record, reading, parsed_metric.warnings)
         metrics.append(replace(metric, test=record))
     return replace(gate, metrics=tuple(metrics))

@@ -72,8 +72,8 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         parsed, prepared, planning = planned(job, body, control)
         if job.kind == "compare":
             assert isinstance(prepared, PreparedCompare)
-            asked = asking(job, parsed.store)
-            split = boards.split_of(asked, prepared, join_pairs, started, planning)
+            listening = asking(job, parsed.store)
+            split = boards.split_of(listening, prepared, join_pairs, started, planning)
             if split is not None:
                 return split
         return _finished(job, parsed, prepared, planning, started, control)

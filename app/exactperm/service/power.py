@@ -151,9 +151,9 @@ def _require_runs(request: PowerFields, *, runs: bool, prefix: str) -> None:
         raise InvalidTest.at(f"{prefix}/floor", "superfluous", detail)
 
 
-def _runs(given: Any, where: str = "/design/v") -> RunsDesign:
+def _runs(runs: Any, where: str = "/design/v") -> RunsDesign:
     """The design of items with 0/1 runs; raises InvalidTest."""
-    column: Any = given.values if isinstance(given, ById) else given
+    column: Any = runs.values if isinstance(runs, ById) else runs
     values, lengths = samples_in(column), lengths_of(column)
     if not len(lengths):
         raise InvalidTest.at(where, "empty", "There are no items: give at least one.")
@@ -196,12 +196,12 @@ def _require_a_set(design: DesignFields) -> None:
     if design.v is not None and (design.kind == "runs") == isinstance(design.v, float):
         detail = "Give the runs of each item." if design.kind == "runs" else "Give one number: V's accuracy."
         raise InvalidTest.at("/design/v", "chance_or_runs", detail)
-    given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
+    sent = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
     sets = _SETS[design.kind]
-    if given in map(set, sets):
+    if sent in map(set, sets):
         return
     ways, called = "; or ".join(", ".join(names) for names in sets), f"{_NAMES[design.kind]} design"
-    others = sorted(given.difference(*sets))
+    others = sorted(sent.difference(*sets))
     flaws = [Flaw(f"/design/{name}", "superfluous", f"{called} has {ways}.") for name in others]
     if not flaws:
         flaws = [Flaw("/design", "incomplete", f"{called} needs exactly one of these: {ways}.")]
@@ -304,17 +304,17 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
 
 def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
     """The cost of each requested number of items, and the seconds of all with the curve."""
-    own, solved = design.pilot_n, question.solve == "effect"
-    numbers = question.n or (own,)
+    pilot_n, solved = design.pilot_n, question.solve == "effect"
+    numbers = question.n or (pilot_n,)
     costs = [design.cost(n, solved=solved) for n in numbers]
     seconds = sum(cost.seconds for cost in costs)
     # A curve extends to four times the items, which may make a level attainable.
-    drawn = [own, 4 * numbers[0]] if design.sizes.grows else [own]
+    drawn = [pilot_n, 4 * numbers[0]] if design.sizes.grows else [pilot_n]
     rough = max(design.rough.cost(n, solved=False).seconds for n in drawn)
     if question.solve == "n":
         # The number of items is not known yet.
         tried = _MULTIPLES if design.sizes.grows == "mean" else (1,)
-        rough = max(design.rough.cost(own * times, solved=False).seconds for times in tried)
-        costs = [design.cost(own * times, solved=False) for times in tried]
+        rough = max(design.rough.cost(pilot_n * times, solved=False).seconds for times in tried)
+        costs = [design.cost(pilot_n * times, solved=False) for times in tried]
         seconds = _SEARCHED * rough + _GALLOPED * max(cost.seconds for cost in costs)
     return costs, seconds + (_CURVE * rough if len(numbers) == 1 else 0.0)

@@ -135,10 +135,10 @@ def _in_json(sentence: str) -> str:
     return MARKED.sub(_member, sentence)
 
 
-def _member(found: re.Match[str]) -> str:
-    name, value = found[1], found[2]
+def _member(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
     if name is None or value is None:
-        return found[0] if name is None else f'`"{name}"`'
+        return match[0] if name is None else f'`"{name}"`'
     return f'`"{name}": {value if LITERAL.fullmatch(value) else json.dumps(value)}`'
 
 
@@ -181,10 +181,10 @@ def render(
         "status": kind.status,
         "detail": cut(detail, MAX_DETAIL_CHARS),
     }
-    before, own = encode(problem)[:-2] + b', "instance": ', instance(request_id)
+    before, instance_bytes = encode(problem)[:-2] + b', "instance": ', instance(request_id)
     shown = [_flaw(flaw) for flaw in flaws[:MAX_FLAWS]]
     after = _after(shown)
-    while shown and len(before) + len(own) + len(after) > MAX_PROBLEM_BYTES:
+    while shown and len(before) + len(instance_bytes) + len(after) > MAX_PROBLEM_BYTES:
         chosen = next((one for one in reversed(shown) if one.get("choices")), None)
         if chosen is None:
             shown.pop()
@@ -192,7 +192,7 @@ def render(
             chosen.pop("choices")
         after = _after(shown)
     fixed = (("content-type", MEDIA_TYPE), ("cache-control", "no-store"))
-    return RenderedResponse(kind.status, fixed + headers, before, own=own, after=after)
+    return RenderedResponse(kind.status, fixed + headers, before, own=instance_bytes, after=after)
 
 
 def instance(request_id: str) -> bytes:

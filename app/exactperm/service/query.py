@@ -59,13 +59,13 @@ def options_of_query(
 
 
 def options_of(
-    given: Iterable[tuple[str, str]], known: tuple[str, ...], pointer: Callable[[str], str]
+    pairs: Iterable[tuple[str, str]], known: tuple[str, ...], pointer: Callable[[str], str]
 ) -> dict[str, Any]:
     """Names and texts as members of a request; raises InvalidTest for unknown and repeated ones."""
     options: dict[str, Any] = {}
     seen: set[str] = set()
     flaws: list[Flaw] = []
-    for name, text in given:
+    for name, text in pairs:
         if name not in known:
             flaws.append(Flaw(pointer(name), "unknown_parameter", no_such(name, known)))
         elif name in seen:
@@ -79,12 +79,12 @@ def options_of(
 
 
 def once(
-    given: Iterable[tuple[str, str]], names: Collection[str], pointer: Callable[[str], str]
+    pairs: Iterable[tuple[str, str]], names: Collection[str], pointer: Callable[[str], str]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The texts of these names, and all others unchanged; raises InvalidTest for repeated names."""
     texts: dict[str, str] = {}
     others: list[tuple[str, str]] = []
-    for name, text in given:
+    for name, text in pairs:
         if name not in names:
             others.append((name, text))
         elif name in texts:
@@ -141,10 +141,10 @@ def literal(text: str) -> Any:
 
 def timeout_of_query(query: Query) -> float | None:
     """The deadline in seconds of `?timeout_s=`, which holds before the body is read; raises InvalidTest: no number, or too small."""
-    given = [value for name, value in query if name == "timeout_s"]
-    if not given:
+    texts = [value for name, value in query if name == "timeout_s"]
+    if not texts:
         return None
-    seconds = literal(given[0])
+    seconds = literal(texts[0])
     if type(seconds) not in (int, float) or not LEAST_TIMEOUT_S < seconds < float("inf"):
         detail = f"`timeout_s` is a number of seconds, more than {LEAST_TIMEOUT_S}."
         raise InvalidTest.at("/?timeout_s", "not_a_duration", detail)

@@ -36,7 +36,7 @@ def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
         members = [
             name for name in SystemsRequest.model_fields if name not in (*_DATA, "on_missing", "decimals")
         ]
-        own, others = once(form.fields, (*members, *PARAMETER_OF.values()), option_pointer)
+        texts, others = once(form.fields, (*members, *PARAMETER_OF.values()), option_pointer)
         decoded = carriers.of_form(replace(form, fields=others), job)
         if decoded.boards.keys() != {None} or decoded.choices.kind != "scores":
             detail = "These are not the scores of one data set: a test of several systems takes a number for each item."
@@ -46,9 +46,9 @@ def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
             detail = f"A test of several systems has no {min(unused)}: leave it out."
             raise InvalidTest.at(option_pointer(min(unused)), "unused_option", detail)
         places = prefixed("/options")
-        values: dict[str, Any] = {name: option_value(name, text) for name, text in own.items()}
+        values: dict[str, Any] = {name: option_value(name, text) for name, text in texts.items()}
         if isinstance(values.get("order"), str):
-            values["order"] = [name.strip() for name in own["order"].split(",")]
+            values["order"] = [name.strip() for name in texts["order"].split(",")]
         if decoded.choices.on_missing != "error":
             values["on_missing"] = decoded.choices.on_missing
         request = validated(SystemsRequest, {"systems": {}, **values}, places)
@@ -69,7 +69,7 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -
 
 def _parsed(
     request: SystemsRequest,
-    given: PairedColumns,
+    columns: PairedColumns,
     places: PointerMap,
     job: Job,
     reading: ReadingRecord | None = None,
@@ -84,13 +84,13 @@ def _parsed(
                 detail = f"{spec.name} has no {name}: leave it out." if has else f"{spec.name} needs {name}."
                 raise InvalidTest.at(f"/statistic/{name}", "superfluous" if has else "missing", detail)
         refuse_samples(request.samples, job.limits)
-        require_systems(given, "scores", job.limits)
+        require_systems(columns, "scores", job.limits)
         if spec.name in ANY_DIFFERS and "alternative" in request.model_fields_set:
             detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
         try:
             aligned = board_of(
-                given, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals
+                columns, "scores", StatisticSpec(spec.name), request.on_missing, request.decimals
             )
         except InvalidTest as error:
             raise without_pairs(error) from None

@@ -276,11 +276,11 @@ def no_such(name: str, fields: Collection[str]) -> str:
     if not meant and len(name) <= MOST_NAME_CHARS:
         likely = [field for field in fields if field != "store" or name.lower() not in DATA]
         meant = difflib.get_close_matches(name.lower(), likely, NEAR, LIKENESS)
-    told = f"did you mean {' or '.join(map(marked, meant))}?"
+    choices = f"did you mean {' or '.join(map(marked, meant))}?"
     if not meant:
         more = f" and {len(fields) - FEW} more" if len(fields) > FEW else ""
-        told = f"there are {', '.join(map(marked, list(fields)[:FEW]))}{more}."
-    return f"There is no option {quoted(name)} here; {told}"
+        choices = f"there are {', '.join(map(marked, list(fields)[:FEW]))}{more}."
+    return f"There is no option {quoted(name)} here; {choices}"
 
 
 def elsewhere(name: object, here: Collection[str] = ()) -> str:
@@ -334,6 +334,6 @@ def _tools_names() -> dict[str, list[str]]:
     for entries in STATISTICS.values():
         for entry in entries:
             for tool in entry.known_as:
-                own = ours.setdefault(tool.rpartition(".")[2], [])
-                own += [] if entry.name in own else [entry.name]
+                entries_of_tool = ours.setdefault(tool.rpartition(".")[2], [])
+                entries_of_tool += [] if entry.name in entries_of_tool else [entry.name]
     return ours

@@ -145,7 +145,7 @@ def by_data_and_question(entries: Iterable[Statistic]) -> dict[tuple[Data, Quest
         for data in DATA
         for question in QUESTIONS
     }
-    return {key: found for key, found in grouped.items() if found}
+    return {key: members for key, members in grouped.items() if members}
 
 
 # Parameters and sentences that several entries share

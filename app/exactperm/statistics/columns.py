@@ -169,7 +169,8 @@ def _names_of(label: Any, index: int) -> tuple[str, ...]:
 def taken_correction(correction: Correction, items: Integers) -> Correction:
     """Select the correction of some items, in their order."""
     columns = {
-        name: Scores(taken(own.u, items), taken(own.v, items)) for name, own in correction.columns.items()
+        name: Scores(taken(covariate.u, items), taken(covariate.v, items))
+        for name, covariate in correction.columns.items()
     }
     return replace(correction, columns=columns, labelled=taken(correction.labelled, items))
 

@@ -346,19 +346,19 @@ _WRITTEN = re.compile(
 )
 
 
-def weights_of(given: Sequence[Any] | Column) -> Weights:
+def weights_of(weights: Sequence[Any] | Column) -> Weights:
     """Parse weights, shape (n,), from numbers and texts such as "0.25" and "1/3".
 
     Raises InvalidTest at `/<index>` where one is not positive and finite, and where they have no common unit.
     """
-    column = _column_of(given)
+    column = _column_of(weights)
     if column is not None:
         positive = np.isfinite(column) & (column > 0)
         if not positive.all():
             _refuse(int(np.argmin(positive)))
         lattice = on_lattice(column, exactly=True)
         return reduced_weights(lattice.unit, lattice.columns[0])
-    fractions = [_fraction(value, index) for index, value in enumerate(given)]
+    fractions = [_fraction(value, index) for index, value in enumerate(weights)]
     below = 1
     for index, fraction in enumerate(fractions):
         below = math.lcm(below, fraction.denominator)

@@ -243,13 +243,13 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
 
 def _q_of(parameters: Mapping[str, Any]) -> Fraction:
     """Read q as written: 0.95 is 19/20."""
-    given = parameters.get("q")
-    if given is None:
+    q = parameters.get("q")
+    if q is None:
         detail = "The statistic quantile_difference needs the parameter q, such as 0.95."
         raise InvalidTest.at("/statistic/q", "missing", detail)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 <= given <= 1.0:
+    if isinstance(q, bool) or not isinstance(q, int | float) or not 0.0 <= q <= 1.0:
         raise InvalidTest.at("/statistic/q", "out_of_range", "q must be a number from 0 to 1.")
-    return Fraction(repr(given))
+    return Fraction(repr(q))
 
 
 def place_of(q: Fraction, count: int, interpolation: str) -> tuple[int, Fraction]:

@@ -39,14 +39,14 @@ class Frames:
     def read(self, more: bytes) -> list[tuple[int, bytes]]:
         """The messages that are complete with these bytes."""
         self._bytes += more
-        found = []
+        messages = []
         while len(self._bytes) >= HEADER.size:
             kind, size = HEADER.unpack_from(self._bytes)
             if len(self._bytes) < HEADER.size + size:
                 break
-            found.append((kind, bytes(self._bytes[HEADER.size : HEADER.size + size])))
+            messages.append((kind, bytes(self._bytes[HEADER.size : HEADER.size + size])))
             del self._bytes[: HEADER.size + size]
-        return found
+        return messages
 
 
 class ToParent(asyncio.Protocol):
@@ -79,11 +79,11 @@ class ToParent(asyncio.Protocol):
         ------
             TimeoutError: the parent does not answer.
         """
-        asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._asking.append(asked)
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._asking.append(answer)
         self._send(ALL_METRICS, self._metrics())
         async with asyncio.timeout(ANSWER_WITHIN_S):
-            return await asyncio.shield(asked)
+            return await asyncio.shield(answer)
 
     def data_received(self, data: bytes) -> None:
         """Handle a message of the parent: a question, an answer or a signal."""
@@ -91,9 +91,9 @@ class ToParent(asyncio.Protocol):
             if kind == METRICS:
                 self._send(METRICS, self._metrics())
             elif kind == ALL_METRICS and self._asking:
-                asked = self._asking.popleft()
-                if not asked.done():
-                    asked.set_result(content)
+                answer = self._asking.popleft()
+                if not answer.done():
+                    answer.set_result(content)
             elif kind == SIGNAL:
                 self.told(content[0], None)
 

@@ -36,9 +36,9 @@ def share_of(settings: Settings, number: int, processes: int) -> Settings:
     Shares are rounded up. Settings derived from `web_processes` are already per process.
     """
     least, more = divmod(settings.workers, processes)
-    own: dict[str, Any] = {name: -(-getattr(settings, name) // processes) for name in DIVIDED}
-    own["workers"] = max(1, least + (number < more))
-    return settings.model_copy(update=own)
+    shares: dict[str, Any] = {name: -(-getattr(settings, name) // processes) for name in DIVIDED}
+    shares["workers"] = max(1, least + (number < more))
+    return settings.model_copy(update=shares)
 
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Parent:
         self._run = run
         self._counts = Counts(len(sockets))
         self._port = sockets[0][0].getsockname()[1]
-        self._webs = [Web(number, own) for number, own in enumerate(sockets)]
+        self._webs = [Web(number, listening) for number, listening in enumerate(sockets)]
         self._selector = selectors.DefaultSelector()
         self._merged = Merged()
         self._questions: list[Question] = []

@@ -426,12 +426,12 @@ def gate_operation() -> dict[str, Any]:
 
 def _gate_form() -> dict[str, Any]:
     fields = GateFields.model_json_schema()["properties"]
-    own = {name: as_text(fields[name]) for name in GATE_FIELDS}
+    members = {name: as_text(fields[name]) for name in GATE_FIELDS}
     return {
         "type": "object",
         "properties": {
             **form_schema(),
-            **own,
+            **members,
             "metrics": METRICS,
             "against": AGAINST,
             "names": BASELINE_NAMES,
@@ -456,12 +456,14 @@ def power_operation() -> dict[str, Any]:
 
 def _power_form() -> dict[str, Any]:
     """The files of a pilot, the fields of its test, and those of the question."""
-    own = {name: as_text(member) for name, member in PowerFields.model_json_schema()["properties"].items()}
-    own["n"] = {
-        "type": "string",
-        "description": f"{own['n']['description']} A number, or a JSON list of numbers.",
+    members = {
+        name: as_text(member) for name, member in PowerFields.model_json_schema()["properties"].items()
     }
-    return {"type": "object", "properties": {**form_schema(), **own}, "additionalProperties": False}
+    members["n"] = {
+        "type": "string",
+        "description": f"{members['n']['description']} A number, or a JSON list of numbers.",
+    }
+    return {"type": "object", "properties": {**form_schema(), **members}, "additionalProperties": False}
 
 
 # Comparisons of many systems
@@ -522,15 +524,15 @@ def compare_operation() -> dict[str, Any]:
 def systems_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for tests of several systems."""
     members = SystemsRequest.model_json_schema(ref_template=REF)["properties"]
-    own = {
+    properties = {
         name: as_text(member) for name, member in members.items() if name not in {"systems", "scores", "ids"}
     }
-    own["statistic"] = as_text(SystemsStatistic.model_json_schema()["properties"]["name"])
+    properties["statistic"] = as_text(SystemsStatistic.model_json_schema()["properties"]["name"])
     form = _compare_form()
     files = {
         name: member for name, member in form["properties"].items() if name not in CompareChoices.model_fields
     }
-    schema = {**form, "properties": {**files, **own}}
+    schema = {**form, "properties": {**files, **properties}}
     content = {kinds.JSON: json_content(SystemsRequest), kinds.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
@@ -551,8 +553,8 @@ def _of_tables() -> dict[str, Schema]:
         if format_by_statistic(entry.name) is not None
         for parameter in entry.parameters
     }
-    own = _choices("scores")
-    return own | {name: one for name, one in _choices("predictions").items() if name in of_gold}
+    choices = _choices("scores")
+    return choices | {name: one for name, one in _choices("predictions").items() if name in of_gold}
 
 
 def _choices(*kinds: TestKind) -> dict[str, Schema]:
@@ -560,7 +562,7 @@ def _choices(*kinds: TestKind) -> dict[str, Schema]:
     # Its statistic refers to those of all kinds, so these must be components.
     models: list[Any] = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
     _, schemas = models_json_schema(models, ref_template=REF)
-    own = schemas["$defs"]["CompareChoices"]["properties"]
+    properties = schemas["$defs"]["CompareChoices"]["properties"]
     members: dict[str, Schema] = {
         "statistic": {
             "type": "string",
@@ -570,10 +572,10 @@ def _choices(*kinds: TestKind) -> dict[str, Schema]:
     for kind in kinds:
         statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
         members |= {name: as_text(statistic[name]) for name in parameters_of(kind)}
-    members |= {name: as_text(own[name]) for name in OF_QUERY if name != "compare"}
+    members |= {name: as_text(properties[name]) for name in OF_QUERY if name != "compare"}
     members["compare"] = {
         "type": "string",
-        "description": f"{own['compare']['description']} A JSON list of pairs. Default all_pairs.",
+        "description": f"{properties['compare']['description']} A JSON list of pairs. Default all_pairs.",
     }
     return members
 

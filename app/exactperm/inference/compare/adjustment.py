@@ -161,15 +161,15 @@ class Procedure:
             exact = known.get(i)
             term = self.factor(k + 1, m) * (Fraction(float(p[i])) if exact is None else exact)
             below[k] = self.scale(m) * term <= alpha
-        rejected, own = np.empty(m, bool), np.empty(m, bool)
-        own[order] = below
+        rejected, ordered = np.empty(m, bool), np.empty(m, bool)
+        ordered[order] = below
         if self.step == "down":
             rejected[order] = np.logical_and.accumulate(below)
         elif self.step == "up":
             rejected[order] = np.logical_or.accumulate(below[::-1])[::-1]
         else:
-            rejected = own
-        return rejected, own
+            rejected = ordered
+        return rejected, ordered
 
     def _scaled(self, m: int) -> Reals:
         return self.factors(m) if self.integer else self.factors(m) * float(self.scale(m))
@@ -246,19 +246,19 @@ def decide(
     """
     low, high = low.copy(), high.copy()
     known: dict[int, Fraction] = {}
-    asked = np.zeros(len(low), bool)
+    compared = np.zeros(len(low), bool)
     while True:
         certain, own_high = procedure.rejects(high, known, alpha)
         possible, own_low = procedure.rejects(low, known, alpha)
         open_ = possible & ~certain
         if not open_.any():
             return certain, possible
-        ask = open_ & own_low & ~own_high & ~asked
+        ask = open_ & own_low & ~own_high & ~compared
         if not ask.any():
-            ask = open_ & ~asked
+            ask = open_ & ~compared
         if not ask.any():
             return certain, possible
-        asked |= ask
+        compared |= ask
         for i in np.flatnonzero(ask).tolist():
             exact = fraction(i)
             if exact is not None:
@@ -382,12 +382,12 @@ def _classes(
         members.setdefault(i if tests.null_key is None else tests.null_key(i), []).append(i)
     return [
         _Null(
-            None if tests.support is None else tests.support(own[0]),
-            partial(attained, own[0]),
-            place[own],
+            None if tests.support is None else tests.support(members_of_class[0]),
+            partial(attained, members_of_class[0]),
+            place[members_of_class],
             size,
         )
-        for own in members.values()
+        for members_of_class in members.values()
     ]
 
 

@@ -184,10 +184,10 @@ TURNED = np.array([WORSE, BETTER, TIED, UNDECIDED, UNTESTABLE])
 def relations(tests: PairTests, adjusted: Adjusted, alternative: Alternative, alpha: Fraction) -> Integers:
     """Positions in RELATIONS, of u to v; shape (m,)."""
     direction = tests.sign if alternative == "two-sided" else np.full(len(tests), _SIDES[alternative])
-    found = np.where(untestable(tests, alpha), UNTESTABLE, TIED)
-    found = np.where(adjusted.open, UNDECIDED, found)
+    relation = np.where(untestable(tests, alpha), UNTESTABLE, TIED)
+    relation = np.where(adjusted.open, UNDECIDED, relation)
     rejected = np.where(direction > 0, BETTER, WORSE)
-    return np.where(adjusted.rejected, rejected, found)
+    return np.where(adjusted.rejected, rejected, relation)
 
 
 # The certainty of a board's adjusted p-values
@@ -399,12 +399,12 @@ def letter_groups(significant: Flags) -> list[tuple[int, ...]] | None:
     cliques: set[int] = set()  # as bits
     for place, row in enumerate(~significant):
         near = sum(1 << int(other) for other in np.flatnonzero(row[:place]))
-        own = 1 << place
+        bit = 1 << place
         if not cliques:
-            cliques = {own}
+            cliques = {bit}
             continue
         joined = _largest({clique & near for clique in cliques})
-        cliques = {clique for clique in cliques if clique & ~near} | {clique | own for clique in joined}
+        cliques = {clique for clique in cliques if clique & ~near} | {clique | bit for clique in joined}
         if len(cliques) > len(LETTERS):
             return None
     return sorted(_members(clique) for clique in cliques)
@@ -505,13 +505,13 @@ def board_record(
     relation = relations(tests, adjusted, options.alternative, alpha)
     warnings = test_warnings(tests, adjusted, comparison.adjust, options.alpha)
     ranks = competition_ranks(order, scores)
-    own = [(names[i], float(scores[i]), sizes[i], ranks[i]) for i in order]
+    heads = [(names[i], float(scores[i]), sizes[i], ranks[i]) for i in order]
     if design == "all_pairs":
         findings = _Findings(tests, relation, order, place, alpha)
-        systems, groups = findings.systems(own), findings.groups(names)
+        systems, groups = findings.systems(heads), findings.groups(names)
         warnings += findings.warnings()
     else:
-        systems, groups = tuple(SystemRecord(*head, *[None] * 8) for head in own), None
+        systems, groups = tuple(SystemRecord(*head, *[None] * 8) for head in heads), None
     controls = CONTROLS[comparison.adjust] + (RANGES if design == "all_pairs" else "")
     if comparison.listed == "auto":
         warnings += left_out(len(tests), most_of(comparison.board_count))
@@ -545,21 +545,21 @@ class _Findings:
         self.low, self.high = low[order], high[order]
         self.best = best_set(size, tests, alpha)[order]
 
-    def systems(self, own: Sequence[tuple[str, float, int, int]]) -> tuple[SystemRecord, ...]:
+    def systems(self, heads: Sequence[tuple[str, float, int, int]]) -> tuple[SystemRecord, ...]:
         """The records, best first; `own` are name, score, items and rank."""
-        letters = ["".join(LETTERS[k] for k in of) for of in _memberships(self.cliques or (), len(own))]
+        letters = ["".join(LETTERS[k] for k in of) for of in _memberships(self.cliques or (), len(heads))]
         columns = zip(
             self.low.tolist(),
             self.high.tolist(),
-            (of[0] + 1 for of in _memberships(self.clusters, len(own))),
-            (of[0] + 1 for of in _memberships(self.tiers, len(own))),
-            [None] * len(own) if self.cliques is None else letters,
+            (of[0] + 1 for of in _memberships(self.clusters, len(heads))),
+            (of[0] + 1 for of in _memberships(self.tiers, len(heads))),
+            [None] * len(heads) if self.cliques is None else letters,
             self.best.tolist(),
             self.better.sum(axis=1).tolist(),
             self.better.sum(axis=0).tolist(),
             strict=True,
         )
-        return tuple(SystemRecord(*head, *rest) for head, rest in zip(own, columns, strict=True))
+        return tuple(SystemRecord(*head, *rest) for head, rest in zip(heads, columns, strict=True))
 
     def groups(self, names: Sequence[str]) -> GroupsRecord:
         """The groups, by name."""

@@ -274,7 +274,7 @@ def _prepared_frontier(
     """The one-sided tests of quality and of cost, which is lower if better."""
     ((name, systems),) = comparison.datasets.items()
     one_sided = replace(comparison.options, alternative="greater", confidence_level=None)
-    asked = replace(
+    one_way = replace(
         comparison,
         design="pairs",
         pairs=tuple(permutations(systems.names, 2)),
@@ -282,9 +282,9 @@ def _prepared_frontier(
         listed="none",
         options=one_sided,
     )
-    quality = _prepared(name, systems, asked, budget)
+    quality = _prepared(name, systems, one_way, budget)
     cheaper = replace(
-        asked, spec=StatisticSpec("mean_difference"), options=replace(one_sided, higher_is_better=False)
+        one_way, spec=StatisticSpec("mean_difference"), options=replace(one_sided, higher_is_better=False)
     )
     return quality, mapped(of_cost, _prepared, name, cost, cheaper, budget)
 
@@ -302,8 +302,8 @@ def _planned_max_t(
         return ()
     families = [[board] for board in boards]
     if comparison.family == "all":
-        own = [[board] for board in boards if board.overall]
-        families = [[board for board in boards if not board.overall], *own]
+        of_overall = [[board] for board in boards if board.overall]
+        families = [[board for board in boards if not board.overall], *of_overall]
     return tuple(
         plan_max_t([board.sums for board in family if board.sums is not None], comparison.options, budget)
         for family in families
@@ -331,12 +331,12 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     sums = None
     if comparison.adjust == "max_t":
         sums = PairSums(systems, spec, pairs, once, _is_turned(comparison))
-    own = 0.0
+    interval_seconds = 0.0
     if options.confidence_level is not None and _has_means(systems, spec):
         tails, each = (2, _SECONDS_PER_SCORE) if comparison.range is None else (16, _SECONDS_PER_END)
-        own = sum(tails * _SECONDS_PER_TAIL + each * n for n in system_sizes(systems))
+        interval_seconds = sum(tails * _SECONDS_PER_TAIL + each * n for n in system_sizes(systems))
     return PreparedBoard(
-        name, systems, scores, pairs, planned, intervals, dust, sums=sums, interval_seconds=own
+        name, systems, scores, pairs, planned, intervals, dust, sums=sums, interval_seconds=interval_seconds
     )
 
 
@@ -347,9 +347,9 @@ def _prepared_overall(
     overall, warnings = overall_systems(comparison, [board.scores for board in boards])
     if overall is None:
         return None, warnings
-    own = overall_comparison(comparison, overall.systems.names)
-    pairs = _pairs(overall.systems, overall.scores, own)
-    planned, intervals = plan_overall(overall, own, pairs, budget)
+    over_sets = overall_comparison(comparison, overall.systems.names)
+    pairs = _pairs(overall.systems, overall.scores, over_sets)
+    planned, intervals = plan_overall(overall, over_sets, pairs, budget)
     sums = None
     if comparison.adjust == "max_t":
         if comparison.aggregate == "macro":
@@ -358,7 +358,7 @@ def _prepared_overall(
                 "or use another adjustment."
             )
             raise InvalidTest.at("/adjust", "not_available", detail)
-        sums = PairSums(overall.systems, own.spec, pairs, None, _is_turned(own))
+        sums = PairSums(overall.systems, over_sets.spec, pairs, None, _is_turned(over_sets))
     board = PreparedBoard(
         None, overall.systems, overall.scores, pairs, planned, intervals, overall=True, sums=sums
     )
@@ -395,8 +395,8 @@ def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) ->
                 raise InvalidTest.at(
                     f"/compare/{at}/{side}", "unknown_system", f"There is no system {system!r}."
                 )
-    given = [(places[u], places[v]) for u, v in comparison.pairs]
-    return np.array(given, dtype=np.int64).reshape(-1, 2)
+    places_of_pairs = [(places[u], places[v]) for u, v in comparison.pairs]
+    return np.array(places_of_pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> CompareRecord:
@@ -410,8 +410,8 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         require_all(each)
     adjusted = _adjusted(prepared, tests)
     boards: dict[str | None, BoardRecord] = {}
-    for board, own, family in zip(prepared.boards, tests, adjusted, strict=True):
-        boards[board.name] = _recorded(board, own, comparison, family)
+    for board, tests_of_board, family in zip(prepared.boards, tests, adjusted, strict=True):
+        boards[board.name] = _recorded(board, tests_of_board, comparison, family)
     alone = boards.pop(None, None)
     named = {name: record for name, record in boards.items() if name is not None} or None
     record = CompareRecord(
@@ -462,9 +462,9 @@ def _recorded(
         record = replace(
             record, systems=tuple(replace(system, interval=own[system.name]) for system in record.systems)
         )
-    said = () if intervals is None else intervals.warnings(board.names, tests)
+    interval_warnings = () if intervals is None else intervals.warnings(board.names, tests)
     notes = noted(board.names, tests)
-    return replace(record, warnings=(*board.warnings, *record.warnings, *notes, *said))
+    return replace(record, warnings=(*board.warnings, *record.warnings, *notes, *interval_warnings))
 
 
 def _interval(board: PreparedBoard, name: str, comparison: Comparison) -> SystemInterval | None:
@@ -496,8 +496,8 @@ def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence
     together = [sets, *([own] for own in tests[len(sets) :])]
     if prepared.max_t:
         families = together if comparison.family == "all" else [[own] for own in tests]
-        found = zip(prepared.max_t, families, strict=True)
-        return [each for planned, family in found for each in planned.adjusted(family, alpha)]
+        planned_families = zip(prepared.max_t, families, strict=True)
+        return [each for planned, family in planned_families for each in planned.adjusted(family, alpha)]
     if comparison.family == "all" and len(sets) > 1:
         alone: list[Adjusted | None] = [None] * (len(tests) - len(sets))
         return [*adjust_boards(sets, comparison.adjust, alpha), *alone]

@@ -156,8 +156,8 @@ def _right_on(systems: Systems, spec: StatisticSpec) -> list[Flags]:
         return []
     right = []
     for name, column in systems.columns.items():
-        own = systems.present.get(name)
-        truth = gold if own is None else [gold[item] for item in own.tolist()]
+        items = systems.present.get(name)
+        truth = gold if items is None else [gold[item] for item in items.tolist()]
         if len(truth) != len(column):
             return []
         right.append(items_right(truth, cast("Sequence[Item]", column)) == 1)
@@ -168,17 +168,17 @@ def _placed(systems: Systems, right: Sequence[Flags]) -> tuple[Table, Table | No
     """The rows of all systems at the items' positions, and which they have; None if these do not fit."""
     if not right:
         return None
-    own = [systems.present.get(name) for name in systems.names]
-    complete = {len(row) for row, items in zip(right, own, strict=True) if items is None}
+    present = [systems.present.get(name) for name in systems.names]
+    complete = {len(row) for row, items in zip(right, present, strict=True) if items is None}
     if systems.pairing.clusters is not None:
         complete.add(len(systems.pairing.clusters))
     if len(complete) > 1 or 0 in map(len, right):
         return None
     if not systems.present:
         return np.array(right), None
-    size = max([*complete, *(int(items[-1]) + 1 for items in own if items is not None)])
+    size = max([*complete, *(int(items[-1]) + 1 for items in present if items is not None)])
     table, there = np.zeros((len(right), size), dtype=np.bool_), np.zeros((len(right), size), dtype=np.bool_)
-    for at, (row, items) in enumerate(zip(right, own, strict=True)):
+    for at, (row, items) in enumerate(zip(right, present, strict=True)):
         where = slice(None) if items is None else items
         table[at, where], there[at, where] = row, True
     return table, there
@@ -404,7 +404,7 @@ def _size(systems: Systems) -> int | None:
         complete.add(len(systems.pairing.clusters))
     if len(complete) > 1:
         return None
-    return max([*complete, *(int(own[-1]) + 1 for own in systems.present.values())])
+    return max([*complete, *(int(items[-1]) + 1 for items in systems.present.values())])
 
 
 def _common_lattice(columns: Sequence[Column]) -> tuple[Fraction, Sequence[Integers]] | None:

@@ -74,9 +74,9 @@ class MacroSums:
         """(seconds, whether a bracket) of some pairs; raises InvalidTest and PlanTooLarge."""
         result = []
         for pair in some_of(self.general.pairs, _SAMPLED_PAIRS):
-            found = self._bracketing(*pair)
-            if found is not None:
-                result.append((found[1].seconds + _PER_PAIR + _PER_ITEM * found[0].items, True))
+            bracketing = self._bracketing(*pair)
+            if bracketing is not None:
+                result.append((bracketing[1].seconds + _PER_PAIR + _PER_ITEM * bracketing[0].items, True))
                 continue
             planned = self.general.planned(*pair)
             seconds = self.general.planning_seconds + (0.0 if planned is None else planned.seconds)
@@ -105,10 +105,10 @@ class MacroSums:
 
     def row(self, u: int, v: int) -> PairTest:
         """The test of one pair; raises InvalidTest and PlanTooLarge."""
-        found = self._bracketing(u, v)
-        if found is None:
+        bracketing = self._bracketing(u, v)
+        if bracketing is None:
             return self.general.row(u, v)
-        sums, cost, problem = found
+        sums, cost, problem = bracketing
         options = single(self.general.options)
         answer, log10_share = bracket_of_real(problem, options, cost), -sums.nonzero * LN2 / LN10
         if flaw_of(answer, exact=False, least_log10=log10_share) is not None:

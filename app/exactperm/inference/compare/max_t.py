@@ -98,7 +98,7 @@ class PairSums:
         if pairing.n_clusters is not None:
             return pairing.n_clusters
         sizes = dict(zip(systems.names, system_sizes(systems), strict=True))
-        sizes |= {name: int(own[-1]) + 1 for name, own in systems.present.items() if len(own)}
+        sizes |= {name: int(items[-1]) + 1 for name, items in systems.present.items() if len(items)}
         return max(sizes.values())
 
     def _effects(self, u: int, v: int) -> tuple[Integers | slice, Integers]:
@@ -202,13 +202,13 @@ def plan_max_t(boards: Sequence[PairSums], options: Options, budget: Budget) -> 
     return planned
 
 
-def _by_test(family: Family, found: step_down.MaxT, tests: PairTests, alpha: Fraction) -> Adjusted:
+def _by_test(family: Family, max_t: step_down.MaxT, tests: PairTests, alpha: Fraction) -> Adjusted:
     """The adjusted p-value of each test is that of its step."""
-    if found.fractions is not None:
-        p, low, high, log10_p, rejected = columns_of(found.fractions, alpha)
+    if max_t.fractions is not None:
+        p, low, high, log10_p, rejected = columns_of(max_t.fractions, alpha)
         open_ = np.zeros_like(rejected)
     else:
-        p, low, high = found.p, found.low, found.high
+        p, low, high = max_t.p, max_t.low, max_t.high
         rejected = np.array([value <= alpha for value in high.tolist()], bool)
         open_ = np.array([value <= alpha for value in low.tolist()], bool) & ~rejected
         log10_p = np.minimum(np.log10(p), 0.0)
@@ -225,5 +225,5 @@ def _by_test(family: Family, found: step_down.MaxT, tests: PairTests, alpha: Fra
         open_[step],
         hopeless,
         len(tests),
-        found.sampled[step],
+        max_t.sampled[step],
     )

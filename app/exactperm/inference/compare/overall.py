@@ -76,8 +76,8 @@ class CombinedPairs:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
         alternative = self.options.alternative
         if alternative != "two-sided":
-            own = [planned.solve(start, stop) for planned in self._planned]
-            return combined(own, self.method)
+            by_set = [planned.solve(start, stop) for planned in self._planned]
+            return combined(by_set, self.method)
         above = combined([planned.solve(start, stop) for planned in self.greater], self.method)
         below = combined([planned.solve(start, stop) for planned in self.less], self.method)
         return doubled(above, below)
@@ -101,18 +101,18 @@ def combined_pairs(
 
 def combined(tests: Sequence[PairTests], method: Combine) -> PairTests:
     """The combination of the tests of D data sets, which are one-sided and to the same side."""
-    first, sampled = tests[0], np.any([own.sampled for own in tests], axis=0)
+    first, sampled = tests[0], np.any([of_set.sampled for of_set in tests], axis=0)
     fold = _fisher if method == "fisher" else _stouffer
     log10_p, low, high, attainable = (
-        fold(np.array([getattr(own, name) for own in tests]))
+        fold(np.array([getattr(of_set, name) for of_set in tests]))
         for name in ("log10_p", "log10_low", "log10_high", "attainable")
     )
     difference = np.array(
-        [math.fsum(each) / len(tests) for each in zip(*(own.difference for own in tests), strict=True)]
+        [math.fsum(each) / len(tests) for each in zip(*(of_set.difference for of_set in tests), strict=True)]
     )
-    sizes = np.sum([np.abs(own.difference) for own in tests], axis=0)
+    sizes = np.sum([np.abs(of_set.difference) for of_set in tests], axis=0)
     # Where lower is better, the sign is another one than that of the difference.
-    turned = np.sign(np.sum([own.sign * np.sign(own.difference) for own in tests], axis=0))
+    turned = np.sign(np.sum([of_set.sign * np.sign(of_set.difference) for of_set in tests], axis=0))
     sign = np.where(np.abs(difference) * len(tests) <= _NOTHING * sizes, 0.0, np.sign(difference) * turned)
     return PairTests(
         u=first.u,
@@ -129,7 +129,7 @@ def combined(tests: Sequence[PairTests], method: Combine) -> PairTests:
         exact=np.zeros(len(first), dtype=np.bool_),
         sampled=sampled,
         fraction=Listed((None,) * len(first)),
-        notes=tuple(note for own in tests for note in own.notes),
+        notes=tuple(note for of_set in tests for note in of_set.notes),
     )
 
 
@@ -158,7 +158,7 @@ def doubled(above: PairTests, below: PairTests) -> PairTests:
 
 
 def _sum(tests: Sequence[PairTests], name: str) -> Integers:
-    return np.asarray(np.sum([getattr(own, name) for own in tests], axis=0), dtype=np.int64)
+    return np.asarray(np.sum([getattr(of_set, name) for of_set in tests], axis=0), dtype=np.int64)
 
 
 def _fisher(log10_p: Reals) -> Reals:
@@ -250,7 +250,7 @@ def _size(systems: Systems) -> int:
     if systems.pairing.clusters is not None:
         return len(systems.pairing.clusters)
     complete = [_length(column) for name, column in systems.columns.items() if name not in systems.present]
-    return max(*complete, *(int(own[-1]) + 1 for own in systems.present.values() if len(own)), 0, 0)
+    return max(*complete, *(int(items[-1]) + 1 for items in systems.present.values() if len(items)), 0, 0)
 
 
 def _length(column: SystemColumn) -> int:
@@ -262,10 +262,10 @@ def _pairing(parts: Sequence[Systems], sizes: Sequence[int]) -> Pairing:
         return Pairing()
     codes, first = [], 0
     for part, size in zip(parts, sizes, strict=True):
-        own, count = part.pairing.clusters, part.pairing.n_clusters
-        if own is None or count is None:
-            own, count = np.arange(size, dtype=np.int64), size
-        codes.append(own + first)
+        clusters, count = part.pairing.clusters, part.pairing.n_clusters
+        if clusters is None or count is None:
+            clusters, count = np.arange(size, dtype=np.int64), size
+        codes.append(clusters + first)
         first += count
     return Pairing(clusters=np.concatenate(codes), n_clusters=first)
 
@@ -277,11 +277,11 @@ def _present(
     present = {}
     for name in names:
         if any(name in part.present for part in parts):
-            own = [
+            shifted = [
                 part.present.get(name, np.arange(size, dtype=np.int64)) + start
                 for part, size, start in zip(parts, sizes, starts, strict=True)
             ]
-            present[name] = np.concatenate(own)
+            present[name] = np.concatenate(shifted)
     return present
 
 
@@ -331,13 +331,13 @@ def overall_systems(
     parts = tuple(only(systems, names) for systems in datasets)
     systems = joined_systems(parts)
     if comparison.aggregate == "micro":
-        own = scores_of(systems, comparison.spec, reduced(systems, comparison.spec))
+        means = scores_of(systems, comparison.spec, reduced(systems, comparison.spec))
     else:
         by_name = [
             dict(zip(part.names, each, strict=True)) for part, each in zip(datasets, scores, strict=True)
         ]
-        own = tuple(mean_score([each[name] for each in by_name]) for name in names)
-    return OverallSystems(parts, systems, own), warnings
+        means = tuple(mean_score([each[name] for each in by_name]) for name in names)
+    return OverallSystems(parts, systems, means), warnings
 
 
 def _require_sense(comparison: Comparison) -> None:

@@ -141,11 +141,11 @@ def _on(systems: Systems, name: str, items: Integers | None) -> SystemColumn:
     column = systems.columns[name]
     if items is None:
         return column
-    own = systems.present.get(name)
-    if own is not None:
-        if len(own) == len(items):
+    present = systems.present.get(name)
+    if present is not None:
+        if len(present) == len(items):
             return column
-        items = np.searchsorted(own, items)
+        items = np.searchsorted(present, items)
     return taken(column, items)
 
 
@@ -159,11 +159,11 @@ def sorted_by_id(systems: Systems) -> Systems:
     columns: dict[str, SystemColumn] = {}
     present: dict[str, Integers] = {}
     for name, column in systems.columns.items():
-        own = systems.present.get(name)
-        inside = order if own is None else np.argsort(place[own])
+        present_items = systems.present.get(name)
+        inside = order if present_items is None else np.argsort(place[present_items])
         columns[name] = taken(column, inside)
-        if own is not None:
-            present[name] = place[own][inside]
+        if present_items is not None:
+            present[name] = place[present_items][inside]
     return replace(
         systems,
         columns=columns,

@@ -225,10 +225,10 @@ class Edge:
 
     def crowds(self, connection: Link) -> bool:
         """Whether this connection is beyond the limit: of all, or of those from its address."""
-        own = self._of_one[self.connections.get(connection, "")]
+        of_address = self._of_one[self.connections.get(connection, "")]
         return (
             len(self.connections) + self._together.others > self.limits.max_connections
-            or own > self.limits.max_connections_per_address
+            or of_address > self.limits.max_connections_per_address
         )
 
     def add(self, connection: Link, host: str) -> bool:

@@ -41,9 +41,9 @@ def sockets_of(host: str, port: int, processes: int) -> list[list[socket.socket]
             one.close()
         all_of_them = []
         for _ in range(processes):
-            own = list(_bound(host, port, shared=True))
-            all_of_them.append(own)
-            for one in own:
+            bound = list(_bound(host, port, shared=True))
+            all_of_them.append(bound)
+            for one in bound:
                 undo.callback(one.close)
         undo.pop_all()
     return all_of_them
@@ -55,9 +55,9 @@ def sockets_again(host: str, port: int) -> list[socket.socket]:
 
 
 def _bound(host: str, port: int, *, shared: bool) -> Iterator[socket.socket]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    given = False
-    for number, (family, kind, _, _, address) in enumerate(dict.fromkeys(found)):
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    is_bound = False
+    for number, (family, kind, _, _, address) in enumerate(dict.fromkeys(addresses)):
         one = socket.socket(family, kind, socket.IPPROTO_TCP)
         try:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -69,11 +69,11 @@ def _bound(host: str, port: int, *, shared: bool) -> Iterator[socket.socket]:
             one.setblocking(False)
         except OSError as error:
             one.close()
-            if error.errno != errno.EADDRNOTAVAIL or (not given and number == len(found) - 1):
+            if error.errno != errno.EADDRNOTAVAIL or (not is_bound and number == len(addresses) - 1):
                 raise
             continue
         port = port or one.getsockname()[1]
-        given = True
+        is_bound = True
         yield one
 
 

@@ -141,29 +141,29 @@ def _leader(
 ) -> None:
     """From the axis straight down, and to the label at the side."""
     top, y = ends
-    x, palette, said = axis.at(label.system.score), scene.palette, sentence_of(label.system)
+    x, palette, tooltip = axis.at(label.system.score), scene.palette, sentence_of(label.system)
     edge = axis.left - 0.12 if side == 0 else axis.right + 0.12
-    canvas.line([(x, top), (x, y), (edge, y)], color=palette.span, linewidth=0.8, say=said)
-    canvas.line([(x, top), (x, top + 0.1)], color=palette.dot, linewidth=1.4, say=said)
+    canvas.line([(x, top), (x, y), (edge, y)], color=palette.span, linewidth=0.8, say=tooltip)
+    canvas.line([(x, top), (x, top + 0.1)], color=palette.dot, linewidth=1.4, say=tooltip)
     score: dict[str, Any] = {"color": palette.soft, "size": SIZE, "across": "right"}
     if side == 0:
         canvas.text(edge - 0.06, y, label.score, **score)
         canvas.text(
-            edge - 0.06 - label.room - NEAR, y, label.name, color=palette.ink, across="right", say=said
+            edge - 0.06 - label.room - NEAR, y, label.name, color=palette.ink, across="right", say=tooltip
         )
     else:
         canvas.text(edge + 0.06 + label.room, y, label.score, **score)
-        canvas.text(edge + 0.06 + label.room + NEAR, y, label.name, color=palette.ink, say=said)
+        canvas.text(edge + 0.06 + label.room + NEAR, y, label.name, color=palette.ink, say=tooltip)
 
 
 def _draw(canvas: Canvas, scene: BoardScene, axis: Axis, bar: _Bar, y: float) -> None:
     palette = scene.palette
     low, high = _ends(bar.members, axis)
     names = ", ".join(short(system.name) for system in bar.members)
-    said = f"{bar.letter}: {names} do not differ significantly"
-    canvas.line([(low - 0.04, y), (high + 0.04, y)], color=palette.ink, linewidth=2.6, say=said)
+    tooltip = f"{bar.letter}: {names} do not differ significantly"
+    canvas.line([(low - 0.04, y), (high + 0.04, y)], color=palette.ink, linewidth=2.6, say=tooltip)
     for system in bar.members:
-        canvas.dot(axis.at(system.score), y, color=palette.ink, fill=palette.paper, size=3.6, say=said)
+        canvas.dot(axis.at(system.score), y, color=palette.ink, fill=palette.paper, size=3.6, say=tooltip)
     canvas.text(low - 0.1, y, bar.letter, color=palette.soft, size=SMALL, across="right")
 
 
@@ -171,10 +171,10 @@ def _notes(scene: BoardScene) -> list[str]:
     groups = scene.board.groups
     assert groups is not None
     alone = sum(len(names) == 1 for names in (groups.letters or {}).values())
-    said = "Bars join systems that do not differ significantly; their dots are the members."
+    note = "Bars join systems that do not differ significantly; their dots are the members."
     if alone:
-        said += f" {counted(alone, 'system')} {'differs' if alone == 1 else 'differ'} significantly from all others, without a bar."
-    return [said]
+        note += f" {counted(alone, 'system')} {'differs' if alone == 1 else 'differ'} significantly from all others, without a bar."
+    return [note]
 
 
 def _sentences(scene: BoardScene) -> str:

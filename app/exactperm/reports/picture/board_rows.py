@@ -220,14 +220,14 @@ def _rank_at(panel: tuple[float, float], systems: int, rank: int) -> float:
 def _row(
     canvas: Canvas, scene: BoardScene, columns: _Columns, place: int, system: SystemRecord, y: float
 ) -> None:
-    palette, said, size = scene.palette, sentence_of(system), scene.size
+    palette, tooltip, size = scene.palette, sentence_of(system), scene.size
     canvas.text(columns.rank, y, str(system.rank), color=palette.soft, size=size, across="right")
-    canvas.text(columns.name, y, columns.names[place], color=palette.ink, size=size, say=said)
+    canvas.text(columns.name, y, columns.names[place], color=palette.ink, size=size, say=tooltip)
     canvas.text(columns.score, y, columns.scores[place], color=palette.ink, size=size, across="right")
     hollow = system.in_best_set is False
     x = columns.dots.at(system.score)
     canvas.line([(columns.dots.left, y), (x, y)], color=palette.faint, linewidth=0.8)
-    canvas.dot(x, y, color=palette.dot, fill=palette.paper if hollow else palette.dot, say=said)
+    canvas.dot(x, y, color=palette.dot, fill=palette.paper if hollow else palette.dot, say=tooltip)
     if columns.ranks is not None and system.rank_low is not None and system.rank_high is not None:
         half = 0.5 * (columns.ranks[1] - columns.ranks[0]) / len(scene.systems)
         low, high = (
@@ -235,10 +235,12 @@ def _row(
         )
         thick = 0.28 * scene.row
         inset = min(half, 0.06)
-        canvas.boxes([(low - inset, y - thick, high + inset, y + thick)], color=palette.span, say=said)
-        own = _rank_at(columns.ranks, len(scene.systems), system.rank)
+        canvas.boxes([(low - inset, y - thick, high + inset, y + thick)], color=palette.span, say=tooltip)
+        x_of_rank = _rank_at(columns.ranks, len(scene.systems), system.rank)
         tall = 0.36 * scene.row
-        canvas.line([(own, y - tall), (own, y + tall)], color=palette.ink, linewidth=1.6, say=said)
+        canvas.line(
+            [(x_of_rank, y - tall), (x_of_rank, y + tall)], color=palette.ink, linewidth=1.6, say=tooltip
+        )
     _mark(canvas, scene, columns, columns.marks[place], y)
     if system.cluster is not None:
         canvas.text(columns.cluster, y, str(system.cluster), color=palette.soft, size=size, across="right")
@@ -260,15 +262,15 @@ def _cluster_lines(canvas: Canvas, scene: BoardScene, rows: float) -> None:
     for place, (above, below) in enumerate(pairwise(clusters), start=1):
         if above != below:
             y = rows + scene.row * place
-            said = f"All of cluster {above} and above differ significantly from all below."
-            canvas.line([(x, y) for x, _ in ends], color=scene.palette.ink, linewidth=0.9, say=said)
+            tooltip = f"All of cluster {above} and above differ significantly from all below."
+            canvas.line([(x, y) for x, _ in ends], color=scene.palette.ink, linewidth=0.9, say=tooltip)
 
 
 def _notes(scene: BoardScene) -> list[str]:
     groups, alpha = scene.board.groups, scene.board.family.alpha
     if groups is None:
         return ["Rank ranges and groups need the tests of all pairs."]
-    said = [
+    notes = [
         (
             f"Filled dots are the best set, which holds the best system with {confidence(alpha)} "
             f"confidence. Bars are rank ranges that hold for all systems at once with {confidence(alpha)} "
@@ -276,10 +278,10 @@ def _notes(scene: BoardScene) -> list[str]:
         )
     ]
     if groups.letters is not None:
-        said.append("Systems that share a letter do not differ significantly.")
+        notes.append("Systems that share a letter do not differ significantly.")
     if len(groups.clusters) > 1:
-        said.append("All above a line differ significantly from all below it.")
-    return [" ".join(said)]
+        notes.append("All above a line differ significantly from all below it.")
+    return [" ".join(notes)]
 
 
 PANEL = 3.1
@@ -327,9 +329,9 @@ def forest(scene: BoardScene) -> Drawing:
     canvas = _row_canvas(scene, title, "system", layout, notes, is_long=_is_long(rows))
     for place, row in enumerate(rows):
         y = layout.first + scene.row * (place + 0.5)
-        said = _sentence(row, to)
-        canvas.text(MARGIN, y, row.label, color=palette.ink, size=size, say=said)
-        _draw_difference(canvas, scene, layout.axis, row, y, said)
+        tooltip = _sentence(row, to)
+        canvas.text(MARGIN, y, row.label, color=palette.ink, size=size, say=tooltip)
+        _draw_difference(canvas, scene, layout.axis, row, y, tooltip)
         canvas.text(layout.p, y, row.short, color=palette.ink, size=size, across="right")
         canvas.text(layout.p + COLUMN, y, _words(row), color=palette.soft, size=size)
     every = " ".join(f"{_sentence(row, to)}." for row in rows)
@@ -380,14 +382,14 @@ def _differences(scene: BoardScene) -> tuple[list[_Difference], str]:
     return [_difference(pairs[name], name, label, short(name), alpha) for name, label in named], to
 
 
-def _difference(pair: PairRecord, name: str, label: str, said: str, alpha: float) -> _Difference:
+def _difference(pair: PairRecord, name: str, label: str, sentence: str, alpha: float) -> _Difference:
     difference, relation = toward(pair, name)
     interval = pair.confidence_interval
     if interval is not None and pair.u != name:
         low, high = (None if end is None else 0.0 - end for end in (interval.high, interval.low))
         interval = replace(interval, low=low, high=high)
     return _Difference(
-        label, said, difference, relation, interval, p_adjusted(pair, alpha), short_p(pair, alpha, 3)
+        label, sentence, difference, relation, interval, p_adjusted(pair, alpha), short_p(pair, alpha, 3)
     )
 
 
@@ -423,13 +425,13 @@ def _row_canvas(
 
 
 def _draw_difference(
-    canvas: Canvas, scene: BoardScene, axis: Axis, row: _Difference, y: float, said: str
+    canvas: Canvas, scene: BoardScene, axis: Axis, row: _Difference, y: float, tooltip: str
 ) -> None:
     palette, interval = scene.palette, row.interval
     if interval is not None:
         low = axis.left if interval.low is None else axis.at(interval.low)
         high = axis.right if interval.high is None else axis.at(interval.high)
-        canvas.line([(low, y), (high, y)], color=palette.dot, linewidth=1.6, say=said)
+        canvas.line([(low, y), (high, y)], color=palette.dot, linewidth=1.6, say=tooltip)
         half, tip = 0.05, 0.06
         for x, end, inwards in ((low, interval.low, 1), (high, interval.high, -1)):
             if end is None:  # an arrow: unbounded
@@ -439,7 +441,7 @@ def _draw_difference(
             canvas.line(points, color=palette.dot, linewidth=1.2)
     filled = row.relation in {"better", "worse"}
     fill = palette.dot if filled else palette.paper
-    canvas.dot(axis.at(row.difference), y, color=palette.dot, fill=fill, say=said)
+    canvas.dot(axis.at(row.difference), y, color=palette.dot, fill=fill, say=tooltip)
 
 
 def _sentence(row: _Difference, to: str) -> str:
@@ -455,20 +457,20 @@ def _sentence(row: _Difference, to: str) -> str:
 
 def _forest_notes(rows: Sequence[_Difference]) -> list[str]:
     levels = {percent(row.interval.level) for row in rows if row.interval is not None}
-    said = ["Filled dots: significantly better or worse."]
+    notes = ["Filled dots: significantly better or worse."]
     if levels:
         count = sum(row.interval is not None for row in rows)
         some = "" if count == len(rows) else f" ({count} of {counted(len(rows), 'pair')} have one)"
-        said.append(
+        notes.append(
             f"Lines are {', '.join(sorted(levels))} confidence intervals of single pairs{some}; they are "
             "not adjusted for several comparisons, so they may exclude 0 although the adjusted p-value is "
             "above alpha."
         )
     else:
-        said.append(
+        notes.append(
             "There are no confidence intervals: none was requested (confidence_level), or none could be computed."
         )
-    return [" ".join(said)]
+    return [" ".join(notes)]
 
 
 # Slices: a row for each, with its difference and its adjusted p-value, the smallest p-value first
@@ -501,13 +503,15 @@ def slices_panel(scene: SlicesScene) -> Drawing:
     layout = _row_layout(scene, title, ("slice", names, p_values), values, size, SLICE_ROW)
     canvas = _row_canvas(scene, title, "slice", layout, _SLICE_NOTES)
     zero, sentences = layout.axis.at(0.0), [_slice_sentence(row, scene.alpha) for row in rows]
-    for place, (row, name, p, said) in enumerate(zip(rows, names, p_values, sentences, strict=True)):
+    for place, (row, name, p, tooltip) in enumerate(zip(rows, names, p_values, sentences, strict=True)):
         x, y = layout.axis.at(row.difference), layout.first + SLICE_ROW * (place + 0.5)
-        canvas.text(MARGIN, y, name, color=palette.ink, size=size, say=said)
-        canvas.line([(zero, y), (x, y)], color=palette.dot, linewidth=1.6, say=said)
-        canvas.dot(x, y, color=palette.dot, fill=palette.dot if row.significant else palette.paper, say=said)
+        canvas.text(MARGIN, y, name, color=palette.ink, size=size, say=tooltip)
+        canvas.line([(zero, y), (x, y)], color=palette.dot, linewidth=1.6, say=tooltip)
+        canvas.dot(
+            x, y, color=palette.dot, fill=palette.dot if row.significant else palette.paper, say=tooltip
+        )
         canvas.text(layout.p, y, p, color=palette.ink, size=size, across="right")
-    words = " ".join([*_SLICE_NOTES, *(f"{said}." for said in sentences)])
+    words = " ".join([*_SLICE_NOTES, *(f"{sentence}." for sentence in sentences)])
     return scene.drawn(canvas, title, layout.bottom + AXIS + 0.18, _SLICE_NOTES, words)
 
 

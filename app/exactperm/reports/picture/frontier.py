@@ -27,22 +27,22 @@ NOTE = "Hollow dots: another system is shown to be better and cheaper. The fille
 
 def frontier(scene: BoardScene) -> Drawing:
     """The picture of a board with costs; refused without them, and beyond 60 systems."""
-    found = scene.record.frontier
-    if found is None or len(scene.systems) > MOST_SYSTEMS:
+    record = scene.record.frontier
+    if record is None or len(scene.systems) > MOST_SYSTEMS:
         raise refusal(
             f"Cost against quality needs costs (`frontier`), of at most {MOST_SYSTEMS} systems: choose the leaderboard."
         )
-    palette, systems, of = scene.palette, scene.systems, {system.name: system for system in found.systems}
+    palette, systems, of = scene.palette, scene.systems, {system.name: system for system in record.systems}
     names = names_fitted([system.name for system in systems], TEXT, MOST_NAME)
     left = MARGIN + 0.75
     wide = max(left + PANEL + 0.5 + widest(names, TEXT) + MARGIN, LEAST_WIDTH)
-    kept = sum(not system.excluded for system in found.systems)
+    kept = sum(not system.excluded for system in record.systems)
     title = f"{kept} of {counted(len(systems), 'system')} may be on the frontier"
     notes = [NOTE.format(confidence(scene.board.family.alpha))]
     top = head_height(title, scene.subtitle, wide) + 0.34
     bottom = top + max(LEAST_HEIGHT, ROW * len(systems))
     canvas = scene.canvas(title, wide, bottom + 0.62, notes)
-    along = score_axis([system.cost for system in found.systems], left, left + PANEL, SMALL)
+    along = score_axis([system.cost for system in record.systems], left, left + PANEL, SMALL)
     up = score_axis([system.score for system in systems], bottom, top, SMALL, upwards(SMALL))
     canvas.lines([((left, y), (left + PANEL, y)) for y, _ in up.ticks], color=palette.faint)
     canvas.line([(left, top), (left, bottom), (left + PANEL, bottom)], color=palette.ink)
@@ -57,19 +57,22 @@ def frontier(scene: BoardScene) -> Drawing:
     sentences = {system.name: _said(system.score, of[system.name]) for system in systems}
     for row, (system, name) in enumerate(zip(systems, names, strict=True)):
         cost, y = of[system.name], top + step * (row + 0.5)
-        at, said = (along.at(cost.cost), up.at(system.score)), sentences[system.name]
+        at, tooltip = (along.at(cost.cost), up.at(system.score)), sentences[system.name]
         canvas.line(
-            [at, (left + PANEL, at[1]), (left + PANEL + 0.3, y)], color=palette.span, linewidth=0.7, say=said
+            [at, (left + PANEL, at[1]), (left + PANEL + 0.3, y)],
+            color=palette.span,
+            linewidth=0.7,
+            say=tooltip,
         )
         canvas.text(
-            left + PANEL + 0.36, y, name, color=palette.soft if cost.excluded else palette.ink, say=said
+            left + PANEL + 0.36, y, name, color=palette.soft if cost.excluded else palette.ink, say=tooltip
         )
     for system in systems:
         cost = of[system.name]
         fill = palette.paper if cost.excluded else palette.dot
-        x, y, said = along.at(cost.cost), up.at(system.score), sentences[system.name]
-        canvas.dot(x, y, color=palette.dot, fill=fill, size=7.0, say=said)
-    words = " ".join(f"{said}." for said in sentences.values())
+        x, y, tooltip = along.at(cost.cost), up.at(system.score), sentences[system.name]
+        canvas.dot(x, y, color=palette.dot, fill=fill, size=7.0, say=tooltip)
+    words = " ".join(f"{sentence}." for sentence in sentences.values())
     return scene.drawn(canvas, title, bottom + 0.62, notes, f"{notes[0]} Systems: {words}")
 
 

@@ -87,9 +87,9 @@ def heatmap(scene: BoardScene) -> Drawing:
     below = bottom + 0.2 + KEY_ROW * len(keys)
     palette, canvas = scene.palette, scene.canvas(title, wide, below + 0.1, notes)
     for place, text in enumerate(names):
-        y, said = top + side * (place + 0.5), sentence_of(scene.systems[place])
+        y, tooltip = top + side * (place + 0.5), sentence_of(scene.systems[place])
         canvas.text(starts[place], y, numbers[place], color=palette.soft, size=size)
-        canvas.text(after[place], y, text, color=palette.ink, size=size, say=said)
+        canvas.text(after[place], y, text, color=palette.ink, size=size, say=tooltip)
     _draw_cells(canvas, scene, cells, side, top)
     for row, shown in enumerate(keys):
         _draw_keys(canvas, scene, shown, bottom + 0.2 + KEY_ROW * (row + 0.5))
@@ -136,15 +136,15 @@ def _draw_cells(canvas: Canvas, scene: BoardScene, cells: Sequence[Cell], side: 
 
 
 def _runs(cells: Sequence[Cell], box: Callable[[Cell, int], Box]) -> dict[tuple[int, int, str], list[Box]]:
-    found: dict[tuple[int, int, str], list[Box]] = defaultdict(list)
+    boxes: dict[tuple[int, int, str], list[Box]] = defaultdict(list)
     ordered = sorted(cells, key=lambda cell: (cell.lower, cell.upper))
     runs = groupby(
         enumerate(ordered), key=lambda each: (each[1].lower, each[1].upper - each[0], _kind(each[1]))
     )
     for (_, _, kind), run in runs:
         members = [cell for _, cell in run]
-        found[kind].append(box(members[0], members[-1].upper))
-    return found
+        boxes[kind].append(box(members[0], members[-1].upper))
+    return boxes
 
 
 def _kind(cell: Cell) -> tuple[int, int, str]:
@@ -190,11 +190,11 @@ def _keys(scene: BoardScene, cells: Sequence[Cell]) -> list[_Key]:
     limits = limit_texts(scene.board.family.alpha)
     relations = {cell.pair.relation for cell in cells}
     keys = [_Key("not significant")]
-    for sign, said in ((1, "better"), (-1, "worse")):
+    for sign, word in ((1, "better"), (-1, "worse")):
         if sign > 0 or any(cell.sign < 0 for cell in cells):
             keys += [
                 _Key(
-                    f"{said}, p \N{LESS-THAN OR EQUAL TO} {limit}"
+                    f"{word}, p \N{LESS-THAN OR EQUAL TO} {limit}"
                     if step == 1
                     else f"\N{LESS-THAN OR EQUAL TO} {limit}",
                     step,
@@ -271,9 +271,9 @@ def _sentences(scene: BoardScene, cells: Sequence[Cell]) -> str:
             for relation in ("tied", "undecided", "untestable")
         },
     }
-    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    counts_text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     rows = "; ".join(f"{place} {short(system.name)}" for place, system in enumerate(scene.systems, start=1))
-    return f"Of {counted(len(cells), 'pair')}: {said}. {' '.join(_notes(scene))} In order: {rows}."
+    return f"Of {counted(len(cells), 'pair')}: {counts_text}. {' '.join(_notes(scene))} In order: {rows}."
 
 
 # Cells

@@ -500,10 +500,10 @@ def power_curve(
     if not differences and solution.n is not None and solution.power is not None:
         x, y = along.at(solution.n), up.at(solution.power)
         canvas.dot(x, y, color=palette.observed, fill=palette.observed, size=8.0)
-        said = f"{solution.n:,} items: {_percent(solution.power)}"
+        label = f"{solution.n:,} items: {_percent(solution.power)}"
         is_right = x > (LEFT + RIGHT) / 2
         canvas.text(
-            x + (-0.11 if is_right else 0.11), y + 0.06, said, color=palette.observed, size=LABEL_SIZE, bold=True,
+            x + (-0.11 if is_right else 0.11), y + 0.06, label, color=palette.observed, size=LABEL_SIZE, bold=True,
             across="right" if is_right else "left", up="top", behind=palette.paper,
         )  # fmt: skip
     base(canvas, along, palette, f"items{along.units}")
@@ -535,8 +535,8 @@ def _power_subtitle(record: PowerRecord) -> list[str]:
     wanted = "" if record.wanted_power is None else f", power {exactly(record.wanted_power)}"
     of = "" if effect is None else f"True difference {number(effect)}, "
     shared = "" if record.comparisons == 1 else f" over {record.comparisons} comparisons"
-    said = f"{of}alpha {exactly(record.alpha)}{shared}, {record.alternative}{wanted}; {known}"
-    return wrapped(said, TEXT, RIGHT - LEFT)
+    subtitle = f"{of}alpha {exactly(record.alpha)}{shared}, {record.alternative}{wanted}; {known}"
+    return wrapped(subtitle, TEXT, RIGHT - LEFT)
 
 
 def _percent(share: float | None) -> str:

@@ -111,12 +111,12 @@ def without_ids(
     ordered = {name: systems[name] for name in sorted(systems)}
     if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
         return ordered, None
-    found = {
+    by_id = {
         "clusters": find(systems, CLUSTER),
         "weights": find(systems, WEIGHT),
         "gold": gold_among(systems),
     }
-    for member, name in found.items():
+    for member, name in by_id.items():
         if name is not None and member not in others:
             detail = (
                 f"{quoted(name)} has the name of {member}, which is not a system: give it as {member}, "
@@ -185,35 +185,35 @@ def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> 
 
 
 def board_of(
-    given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None,
+    columns: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None,
     exchange: Exchange = "items",
 ) -> Board:  # fmt: skip
     """Align and check the systems of a data set; raises InvalidTest as `align` does, and for counts, texts and labels, at places as sent."""
-    taken, aligned, places = given.taken(on_missing, decimals)
+    taken, aligned, places = columns.taken(on_missing, decimals)
     items = aligned.items
     try:
         systems_kind: SystemsKind = kind
         if kind == "counts":
-            _require_same_counts(dict(zip(given.systems, taken.values(), strict=True)))
+            _require_same_counts(dict(zip(columns.systems, taken.values(), strict=True)))
         elif kind == "scores" and exchange == "items":
             taken = dict(per_item_systems(taken, aligned.present, spec))
         elif kind != "scores":
             systems_kind = "segments" if spec.name in TEXT_STATISTICS else kind
             taken = outputs_of(taken, spec)
-        _require_used(given, kind, spec)
+        _require_used(columns, kind, spec)
         systems = Systems(
             systems_kind,
-            {name: taken[system_pointer(name)] for name in given.systems},
+            {name: taken[system_pointer(name)] for name in columns.systems},
             taken.get(GOLD),
             aligned.pairing,
             {
                 name: aligned.present[system_pointer(name)]
-                for name in given.systems
+                for name in columns.systems
                 if system_pointer(name) in aligned.present
             },
-            weights_for(given.weights, items),
-            items.codes(given.groups, "groups")[0],
-            events_for(given.event, items),
+            weights_for(columns.weights, items),
+            items.codes(columns.groups, "groups")[0],
+            events_for(columns.event, items),
         )
         totals = board_totals_warning(systems, spec) if kind == "counts" else None
         warnings = (
@@ -236,15 +236,15 @@ def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
             raise InvalidTest.at(system_pointer(name), "different_counts", detail)
 
 
-def _require_used(given: PairedColumns, kind: CompareKind, spec: StatisticSpec) -> None:
+def _require_used(columns: PairedColumns, kind: CompareKind, spec: StatisticSpec) -> None:
     """Refuse groups, events and weights that the data cannot use."""
     if kind == "predictions":
-        require_taken(spec, given.groups, given.event)
-    elif given.groups is not None or given.event is not None:
-        where = "groups" if given.groups is not None else "event"
+        require_taken(spec, columns.groups, columns.event)
+    elif columns.groups is not None or columns.event is not None:
+        where = "groups" if columns.groups is not None else "event"
         detail = f"{where} is for statistics of pairs of predictions: leave it out."
         raise InvalidTest.at(f"/{where}", "superfluous", detail)
-    if given.weights is not None and kind != "scores":
+    if columns.weights is not None and kind != "scores":
         detail = f"weights is for scores, not for {kind}: leave weights out."
         raise InvalidTest.at("/weights", "superfluous", detail)
 
@@ -303,7 +303,7 @@ KINDS: tuple[CompareKind, ...] = ("scores", "counts", "predictions")
 
 
 def options_of_board(
-    given: Iterable[tuple[str, str]],
+    fields: Iterable[tuple[str, str]],
     pointer: Callable[[str], str],
     *,
     kinds: tuple[CompareKind, ...] = ("scores",),
@@ -311,14 +311,16 @@ def options_of_board(
 ) -> tuple[dict[str, Any], list[str] | None]:
     """The members of `CompareChoices`, and the names in `systems`, if any; raises InvalidTest: an unknown or repeated name, or another kind."""
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
-    texts, others = once(given, (*OF_QUERY, SYSTEMS), pointer)
-    own = {name: _value(name, text, pointer) for name, text in texts.items()}
+    texts, others = once(fields, (*OF_QUERY, SYSTEMS), pointer)
+    members = {name: _value(name, text, pointer) for name, text in texts.items()}
     rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
-    if own.get("kind", kinds[0]) not in kinds:
-        detail = f"Data of this media type holds {' or '.join(kinds)}; send {quoted(own['kind'])} as JSON."
+    if members.get("kind", kinds[0]) not in kinds:
+        detail = (
+            f"Data of this media type holds {' or '.join(kinds)}; send {quoted(members['kind'])} as JSON."
+        )
         raise InvalidTest.at(pointer("kind"), "kind_not_here", detail)
-    systems = own.pop(SYSTEMS, None)
-    return {**own, **rest}, systems
+    systems = members.pop(SYSTEMS, None)
+    return {**members, **rest}, systems
 
 
 def _value(name: str, text: str, pointer: Callable[[str], str]) -> Any:
@@ -385,9 +387,9 @@ class FormFields:
         return validated(CompareChoices, {**members, "kind": kind}, in_form)
 
 
-def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
+def fields_of(fields: Sequence[tuple[str, str]]) -> FormFields:
     """The fields, sorted; raises InvalidTest at `/options/<name>`."""
-    texts, _ = once(given, dict(given), option_pointer)
+    texts, _ = once(fields, dict(fields), option_pointer)
     names, format_ = texts.pop(NAMES, None), texts.pop("format", catalogue.AUTO).lower()
     reader = {name: text for name, text in texts.items() if name in READER_OPTIONS and name != "statistic"}
     others = [(name, text) for name, text in texts.items() if name not in reader]

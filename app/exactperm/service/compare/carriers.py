@@ -131,17 +131,17 @@ def _of_costs(error: InvalidTest) -> InvalidTest:
 
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
     """Read a table or lines of JSON with the options in the query; raises InputError with pointers `/line/…` and `/?<name>`."""
-    given = [(name, text) for name, text in job.query if name not in ("format", "theme", *OF_A_BOARD)]
+    query = [(name, text) for name, text in job.query if name not in ("format", "theme", *OF_A_BOARD)]
     try:
-        fields, source = fields_of(given), Source(FILE, "", bytes(body), is_body=True)
+        fields, source = fields_of(query), Source(FILE, "", bytes(body), is_body=True)
         options, format_ = (
             fields.reader_options(job.limits),
             {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl"),
         )
-        told = catalogue.format_by_statistic(options.statistic)
-        if told is not None:
-            format_ = told
-        elif {"gold_column", "event_column"} & {name for name, _ in given}:
+        by_statistic = catalogue.format_by_statistic(options.statistic)
+        if by_statistic is not None:
+            format_ = by_statistic
+        elif {"gold_column", "event_column"} & {name for name, _ in query}:
             guessed = catalogue.guess({FILE: source}, options).name
             beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
             format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
@@ -174,9 +174,9 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     files, sheets = as_text({FILE: source}, options)
     source, notes = files[FILE], list[Note](sheets)
-    format_, found = catalogue.format_of(files, fields.format, options)
-    if found is not None:
-        notes.append(Guessed(found.looked_at.replace("files'", "file's"), format_))
+    format_, guessed = catalogue.format_of(files, fields.format, options)
+    if guessed is not None:
+        notes.append(Guessed(guessed.looked_at.replace("files'", "file's"), format_))
     if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system (`system`). Several systems in one file are read as "
@@ -189,7 +189,7 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
     options = replace(options, on_missing=fields.on_missing, delimiter=delimiter)
     spec = None
     if format_ in beside_gold.OUTPUTS:
-        untold = found is not None and catalogue.may_be_either(found.name, format_, options)
+        untold = guessed is not None and catalogue.may_be_either(guessed.name, format_, options)
         holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
         assert holds.default is not None
         parameters = as_read(fields.parameters, holds.labels)
@@ -199,7 +199,7 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
         choices = fields.choices("scores")
         holds = many_systems.read(source, format_, options, fields.systems)
     notes += holds.notes
-    read = ReadingRecord(format_, found is not None, tuple(notes))
+    read = ReadingRecord(format_, guessed is not None, tuple(notes))
     reading = read if notes or not source.is_body else None
     return DecodedCompare(
         choices, holds.boards, beside_files, reading, spec, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
@@ -225,15 +225,15 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
     boards: Boards = {}
     datasets: dict[str | None, Any] = {None: None} if request.datasets is None else request.datasets
     for name in sorted(datasets, key=str):
-        inside, given = places, cast("Columns", request)
+        inside, columns = places, cast("Columns", request)
         detail = "Give systems (a column for each, by name), or datasets that have systems."
         if name is not None:
             detail = "Every data set needs systems."
             inside = chained(prefixed(f"/datasets/{pointer_token(name[:200])}"), places)
-            given = validated(Dataset, datasets[name], inside, context)
-        if given.systems is None:
+            columns = validated(Dataset, datasets[name], inside, context)
+        if columns.systems is None:
             raise InvalidTest.at(inside("/systems"), "missing", detail)
-        boards[name] = mapped(inside, board_in, given, request.kind, context)
+        boards[name] = mapped(inside, board_in, columns, request.kind, context)
     cost = None
     if request.frontier is not None:
         if type(request.frontier) is str:

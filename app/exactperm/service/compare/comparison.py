@@ -110,21 +110,21 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         if several:
             names = [name for name in decoded.boards if name is not None]
             require_names(names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits)
-        for name, given in decoded.boards.items():
-            places = chained(chained(given.whole, _in_dataset(name)), decoded.pointer_map)
-            require_systems(given, choices.kind, limits)
+        for name, columns in decoded.boards.items():
+            places = chained(chained(columns.whole, _in_dataset(name)), decoded.pointer_map)
+            require_systems(columns, choices.kind, limits)
         places = decoded.pointer_map
-        systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
+        systems = {name: tuple(columns.systems) for name, columns in decoded.boards.items()}
         if several:  # "A" in one data set and "A " in another would be two systems
-            every = {one: name for name, own in systems.items() for one in own}
+            every = {one: name for name, of_columns in systems.items() for one in of_columns}
             place = {one: _in_dataset(name)(system_pointer(one)) for one, name in every.items()}
             require_names(sorted(every), "system", lambda one: place.get(one, "/systems"), limits)
         design, pairs, aggregate, n = _designed(choices, systems, limits)
         boards: dict[str | None, Board] = {}
-        for name, given in decoded.boards.items():
+        for name, columns in decoded.boards.items():
             places = chained(_in_dataset(name), decoded.pointer_map)
             boards[name] = board_of(
-                given, choices.kind, spec, choices.on_missing, choices.decimals, choices.exchange
+                columns, choices.kind, spec, choices.on_missing, choices.decimals, choices.exchange
             )
         places = decoded.pointer_map
         cost = None
@@ -132,7 +132,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             cost = _costs(decoded.cost, boards[None].systems, choices, limits)
         kind = next(iter(boards.values())).systems.kind
         known = of_kind(kind, spec, decoded.metric) if decoded.known is None else decoded.known
-        lower = all(of_name(one) is False for own in systems.values() for one in own)
+        lower = all(of_name(one) is False for of_columns in systems.values() for one in of_columns)
         higher, turned = settled(
             choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
             plain=kind == "scores" and decoded.metric is None and not lower,
@@ -158,8 +158,10 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     sides = {
         name: _of_sides(board.systems, decoded.metric) if higher else () for name, board in boards.items()
     }
-    own = {name: board.warnings for name, board in boards.items()}
-    of_boards = _named((name, each) for found in (sides, own) for name in boards for each in found[name])
+    of_columns = {name: board.warnings for name, board in boards.items()}
+    of_boards = _named(
+        (name, each) for warnings in (sides, of_columns) for name in boards for each in warnings[name]
+    )
     return ParsedCompare(
         comparison, job.deadline_s(choices.timeout_s), chained(_in_boards(boards), decoded.pointer_map), decoded.reading,
         (*decoded.warnings, *turned, *of_boards), store_of(choices),
@@ -180,9 +182,9 @@ def _costs(given: PairedColumns, systems: Systems, choices: CompareChoices, limi
         cost = board_of(given, "scores", StatisticSpec("mean_difference"), choices.on_missing, None).systems
     except InvalidTest as error:
         raise located(error, of_cost) from None
-    for name, n, own in zip(names, system_sizes(systems), system_sizes(cost), strict=True):
-        if n != own:
-            detail = f"{quoted(name)} has {own:,} costs for {n:,} items: give one for each."
+    for name, n, n_costs in zip(names, system_sizes(systems), system_sizes(cost), strict=True):
+        if n != n_costs:
+            detail = f"{quoted(name)} has {n_costs:,} costs for {n:,} items: give one for each."
             raise InvalidTest.at(of_cost(system_pointer(name)), "length_mismatch", detail)
     return cost
 

@@ -158,7 +158,7 @@ def read_each(
     files = dict(zip(files, parsed, strict=False))
     options = replace(options, sheet=None)
     v, u, *_ = files.values()
-    format_, found = catalogue.format_of(sources({"u": u, "v": v, **others}), format_, options)
+    format_, guessed = catalogue.format_of(sources({"u": u, "v": v, **others}), format_, options)
     takes_missing = "on_missing" in catalogue.FORMATS[format_].uses
 
     def read_two(u: str, v: str, dropping: bool) -> Reading:
@@ -170,21 +170,21 @@ def read_each(
 
     without_unlike, dropping = options.on_mismatch == "drop", takes_missing and on_missing != "error"
     try:
-        pairs, own, unlike = _read(files, read_two, dropping, without_unlike)
+        pairs, sides, unlike = _read(files, read_two, dropping, without_unlike)
     except InvalidTest as error:
         if not takes_missing or MISSING.isdisjoint(flaw.code for flaw in error.flaws):
             raise
-        pairs, own, unlike = _read(files, read_two, True, without_unlike)
-        if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
+        pairs, sides, unlike = _read(files, read_two, True, without_unlike)
+        if len({frozenset(side.ids or ()) for side in sides.values()}) == 1:
             raise error from None  # over all systems: their alignment would not find it
     id_column = next((pair.id_column for pair in pairs if pair.id_column), None)
     if id_column is not None:  # a pair shows faults that one order, and a file by itself, does not
         options = replace(options, id_column=id_column)
-        pairs, own, unlike = _read(files, read_two, dropping, without_unlike)
+        pairs, sides, unlike = _read(files, read_two, dropping, without_unlike)
     inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
     shown = list(files) if named else names_of_files(list(files), inside)
-    board = _board(dict(zip(shown, own.values(), strict=True)), unlike, on_missing)
-    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, format_)]
+    board = _board(dict(zip(shown, sides.values(), strict=True)), unlike, on_missing)
+    notes: list[Note] = [] if guessed is None else [Guessed(guessed.looked_at, format_)]
     findings: dict[str, Finding] = {}
     for name, pair in zip(shown[1:], pairs, strict=True):
         of = {"u": name[:NAME_CHARS], "v": shown[0][:NAME_CHARS]}
@@ -197,7 +197,7 @@ def read_each(
             findings.setdefault(finding.detail + roles, replace(finding, detail=finding.detail + roles))
     facts = (*sheets, *at_most(list(dict.fromkeys(notes)), MOST_NOTES))
     return board, replace(
-        pairs[0], guessed=found is not None, facts=facts, findings=tuple(findings.values())
+        pairs[0], guessed=guessed is not None, facts=facts, findings=tuple(findings.values())
     )  # fmt: skip
 
 
@@ -240,19 +240,19 @@ def _read(
     """
     first, *rest = files
     pairs: list[Reading] = []
-    own: dict[str, Side] = {}
+    sides: dict[str, Side] = {}
     unlike: set[str] = set()
     for name in rest:
         pairs.append(read_two(name, first, dropping))
-        both = {} if own else {first: side_of(pairs[-1], "v")}
+        both = {} if sides else {first: side_of(pairs[-1], "v")}
         both[name] = side_of(pairs[-1], "u")
         for each, side in both.items():
             apart = dropping or without_unlike
-            own[each] = side_of(read_two(each, each, True), "u") if apart else side
+            sides[each] = side_of(read_two(each, each, True), "u") if apart else side
         if without_unlike:
-            unlike |= set(own[first].ids or ()) & set(own[name].ids or ()) - set(both[name].ids or ())
+            unlike |= set(sides[first].ids or ()) & set(sides[name].ids or ()) - set(both[name].ids or ())
         (files[name].memo or {}).clear()
-    return pairs, own, unlike
+    return pairs, sides, unlike
 
 
 def _of_systems(error: InputError, roles: Mapping[str, str]) -> InputError:
@@ -284,28 +284,28 @@ def _of_all(choice: Choice) -> Choice:
     return Choice(choice.title, {**choice.fields, **complete})
 
 
-def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> PairedColumns:
-    first = next(iter(own.values()))
-    pointers = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own}
+def _board(sides: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> PairedColumns:
+    first = next(iter(sides.values()))
+    pointers = {system_pointer(name): f"/files/{pointer_token(name)}" for name in sides}
     pointers |= {"/weights": "/files", "/gold": "/files/gold"}
 
     def place(column: str, _: int | None, __: Sequence[str]) -> str:
         return pointers.get(column, column)
 
     if first.ids is None:
-        return PairedColumns({name: own[name].values for name in sorted(own)}, place, **first.of_items)
+        return PairedColumns({name: sides[name].values for name in sorted(sides)}, place, **first.of_items)
     numbered = [name for name in ("clusters", "groups") if first.of_items.get(name) is not None]
-    if numbered and on_missing == "pairwise" and any(side.ids != first.ids for side in own.values()):
+    if numbered and on_missing == "pairwise" and any(side.ids != first.ids for side in sides.values()):
         detail = (
             f"{numbered[0].capitalize()} of separate files need items that all have: set "
             "`on_missing=complete`, or give one file with all systems."
         )
         raise InvalidTest.at("/options/on_missing", f"{numbered[0]}_of_separate_files", detail)
     # Clusters and groups are numbered anew in each reading, so that one file numbers its items.
-    alone = dict(list(own.items())[:1])
+    alone = dict(list(sides.items())[:1])
     of_items: dict[str, Any] = {
         name: _by_id(
-            alone if name == "clusters" or ("groups" in numbered and name != "weights") else own, name
+            alone if name == "clusters" or ("groups" in numbered and name != "weights") else sides, name
         )
         for name in ("clusters", "weights", "gold", "groups", "event")
     }
@@ -318,23 +318,23 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
         return ById([ids[at] for at in left.tolist()], taken(values, left))
 
     return PairedColumns(
-        {name: column(own[name].ids or (), own[name].values) for name in sorted(own)},
+        {name: column(sides[name].ids or (), sides[name].values) for name in sorted(sides)},
         place,
         None if gold is None else column(list(gold), list(gold.values())),
         **of_items,
     )
 
 
-def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
+def _by_id(sides: Mapping[str, Side], what: str) -> dict[str, Any] | None:
     """Data about the items, by id, of all that any system has: with items missing, each file was read separately; raises InvalidTest."""
-    lacking = [name for name, side in own.items() if side.of_items.get(what) is None]
-    if lacking and (what != "weights" or len(lacking) == len(own)):
+    lacking = [name for name, side in sides.items() if side.of_items.get(what) is None]
+    if lacking and (what != "weights" or len(lacking) == len(sides)):
         return None
     if lacking:
         detail = f"The file of {quoted(lacking[0])} has no column weight, but others have one."
         raise InvalidTest.at(f"/files/{pointer_token(lacking[0])}", "no_weight", detail)
     known: dict[str, Any] = {}
-    for name, side in own.items():
+    for name, side in sides.items():
         column = side.of_items[what]
         values = column.tolist() if isinstance(column, np.ndarray) else column
         for key, value in zip(side.ids or (), values, strict=True):

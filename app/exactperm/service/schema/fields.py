@@ -416,7 +416,7 @@ def schema_of_names(kinds: Sequence[TestKind]) -> dict[str, Any]:
 def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
     """The schemas of the parameters beside `statistic`, by name."""
     members = [STATISTIC_MODELS[kind].model_json_schema()["properties"] for kind in kinds]
-    named = {name: schema for own in members for name, schema in own.items() if name != "name"}
+    named = {name: schema for of_model in members for name, schema in of_model.items() if name != "name"}
     return {
         name: {**schema, "description": f"As in statistic. {schema['description']}"}
         for name, schema in named.items()
@@ -425,9 +425,9 @@ def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
 
 def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
     """The statistic for inference; omitted choices have their defaults, so that ids agree."""
-    given = {name: value for name, value in statistic if name != "name" and value is not None}
+    parameters = {name: value for name, value in statistic if name != "name" and value is not None}
     defaults, later = _default_choices(kind, statistic.name)
-    kept = {name: value for name, value in given.items() if later.get(name) != value}
+    kept = {name: value for name, value in parameters.items() if later.get(name) != value}
     return StatisticSpec(statistic.name, {**defaults, **kept})
 
 

@@ -97,11 +97,11 @@ def auc(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) ->
     assert gold.event is not None
     worth = np.zeros((len(systems), len(gold.group)), dtype=np.int64)
     for side in (True, False):
-        own, others = np.flatnonzero(gold.event == side), np.flatnonzero(gold.event != side)
+        of_side, others = np.flatnonzero(gold.event == side), np.flatnonzero(gold.event != side)
         pool = Pool.of(pool_of, gold, others)
-        start, end, *bounds = pool.prefixes(systems, gold.group, own)
+        start, end, *bounds = pool.prefixes(systems, gold.group, of_side)
         for row, (below, upto) in enumerate(zip(bounds[::2], bounds[1::2], strict=True)):
-            worth[row, own] = below + upto - 2 * start if side else 2 * end - below - upto
+            worth[row, of_side] = below + upto - 2 * start if side else 2 * end - below - upto
     return worth
 
 
@@ -110,15 +110,15 @@ def concordance(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: 
     assert gold.event is not None
     everyone, events = np.arange(len(gold.group)), np.flatnonzero(gold.event)
     worth = np.zeros((len(systems), len(everyone)), dtype=np.int64)
-    for own, others in ((everyone, events), (events, everyone)):
+    for items, others in ((everyone, events), (events, everyone)):
         pool = Pool.of(pool_of, gold, others)
-        counts = _Counts.of(pool, systems, gold, own)
+        counts = _Counts.of(pool, systems, gold, items)
         for row in range(len(systems)):
             below, upto = counts.bounds(row)
             if others is events:
-                worth[row, own] += counts.less(below) + counts.less(upto)
+                worth[row, items] += counts.less(below) + counts.less(upto)
             else:
-                worth[row, own] += 2 * counts.more(counts.all) - counts.more(below) - counts.more(upto)
+                worth[row, items] += 2 * counts.more(counts.all) - counts.more(below) - counts.more(upto)
     return worth
 
 

@@ -175,7 +175,7 @@ class _Sorted:
 def _window(
     system: _Centred,
     codes: Integers,
-    own: _Sorted,
+    of_system: _Sorted,
     other: _Sorted,
     squares: tuple[int, int],
     epsilon: Fraction,
@@ -184,16 +184,16 @@ def _window(
     n, (mine, theirs) = len(codes), squares
     # |X - Y| sqrt(n / Q) <= a / b within a system.
     reach = isqrt(epsilon.numerator**2 * mine // (epsilon.denominator**2 * n))
-    low = np.searchsorted(own.values, system.values - reach, side="left")
-    high = np.searchsorted(own.values, system.values + reach, side="right")
+    low = np.searchsorted(of_system.values, system.values - reach, side="left")
+    high = np.searchsorted(of_system.values, system.values + reach, side="right")
     down = np.array([_ceiling(x, mine, theirs, n, -epsilon) for x in system.values.tolist()], dtype=object)
     up = np.array([-_ceiling(-x, mine, theirs, n, -epsilon) for x in system.values.tolist()], dtype=object)
     below = np.searchsorted(other.values, down, side="left")
     upto = np.searchsorted(other.values, up, side="right")
     return Placed(
         codes,
-        np.maximum(own.first_codes(low), other.first_codes(below)),
-        np.maximum(own.first_codes(high), other.first_codes(upto)),
+        np.maximum(of_system.first_codes(low), other.first_codes(below)),
+        np.maximum(of_system.first_codes(high), other.first_codes(upto)),
     )
 
 

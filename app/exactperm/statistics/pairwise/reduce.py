@@ -237,14 +237,14 @@ _NO_PAIR: Mapping[str, str] = {
 }
 
 
-def epsilon_of(given: object) -> Fraction:
+def epsilon_of(epsilon: object) -> Fraction:
     """Return the difference up to which scores tie, as written; raises InvalidTest at /statistic/epsilon."""
-    if given is None:
+    if epsilon is None:
         return Fraction(0)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < float("inf"):
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 <= epsilon < float("inf"):
         detail = "epsilon must be a number of at least 0, the largest difference that counts as a tie."
         raise InvalidTest.at("/statistic/epsilon", "out_of_range", detail)
-    return Fraction(repr(given))
+    return Fraction(repr(epsilon))
 
 
 def _by_group(values: Integers, gold: Gold) -> list[int]:
