@@ -69,7 +69,7 @@ def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
     `digest` is the hash object of the body; it is updated here.
     """
     query = query_of_answer(job.query)
-    asked = (
+    parts = (
         job.kind,
         job.body.media_type,
         job.body.coding,
@@ -80,13 +80,13 @@ def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
         client,
     )
     # Apart from the client's text, there are few values.
-    digest.update(_encoded_cached(asked) if not (query or client or job.body.boundary) else _encoded(asked))
+    digest.update(_encoded_cached(parts) if not (query or client or job.body.boundary) else _encoded(parts))
     key: bytes = digest.digest()
     return key
 
 
-def _encoded(asked: tuple[object, ...]) -> bytes:
-    return b"\0" + json.dumps(asked).encode()
+def _encoded(parts: tuple[object, ...]) -> bytes:
+    return b"\0" + json.dumps(parts).encode()
 
 
 _encoded_cached = lru_cache(maxsize=256)(_encoded)
@@ -126,9 +126,9 @@ def _headers(rendered: RenderedResponse) -> tuple[tuple[str, str], ...]:
     return tuple(header for header in rendered.headers if header[0] not in OF_THE_CALL)
 
 
-def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
+def _runtime(measured: bytes, runtime: dict[str, float]) -> bytes:
     """The `runtime` of a test with these members; empty for answers without one (reports, plans)."""
-    return written({**json.loads(own), **runtime}) if own else own
+    return written({**json.loads(measured), **runtime}) if measured else measured
 
 
 # Work comes in short pieces: one that took far longer was suspended with its process, and others need not pay for it.
@@ -294,8 +294,8 @@ class TestEndpoint:
         self, request: Request, headers: RequestHeaders, kind: Kind, request_id: str, received_at: float
     ) -> Job:
         """The request's head; refuses invalid heads."""
-        given = request.query_params.multi_items() if request.scope["query_string"] else ()
-        query = tuple(one for one in given if one[0] != STORE)
+        pairs = request.query_params.multi_items() if request.scope["query_string"] else ()
+        query = tuple(one for one in pairs if one[0] != STORE)
         answer_in = representation(headers.accept, _only(query, "format"), KINDS[kind].offered)
         return Job(
             kind=kind,
@@ -314,8 +314,8 @@ class TestEndpoint:
 
     def _store(self, request: Request) -> bool | None:
         """The query's `store` flag; None if absent."""
-        given = request.query_params.multi_items() if request.scope["query_string"] else ()
-        wanted = _only(tuple(given), STORE)
+        pairs = request.query_params.multi_items() if request.scope["query_string"] else ()
+        wanted = _only(tuple(pairs), STORE)
         if wanted is None:
             return None
         if wanted not in {"0", "false", "1", "true"}:
@@ -395,21 +395,21 @@ class TestEndpoint:
         longest = self.settings.max_timeout_s
         # A shared computation has one body, but the deadline in the query belongs to this request alone.
         query = job.query if of_query_s is None else query_of_answer(job.query)
-        own = longest if of_query_s is None else min(longest, of_query_s)
+        longest_s = longest if of_query_s is None else min(longest, of_query_s)
         try:
-            found, shared = await self.executor.run_shared(
+            result, shared = await self.executor.run_shared(
                 key,
                 handle_batch if job.kind == "batch" else handle_or_split,
                 replace(job, query=query, timeout_s=None),
                 body,
                 deadline,
-                own,
+                longest_s,
                 predicted,
                 partial(self._keep, key),
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None
-        rendered: RenderedResponse = found
+        rendered: RenderedResponse = result
         return shared_answer(rendered, job) if shared else rendered
 
     def _keep(self, key: bytes, rendered: RenderedResponse) -> None:

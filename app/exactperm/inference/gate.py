@@ -509,10 +509,10 @@ def finish_gate(
         for metric in metrics
     ]
     outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
-    found = [None if metric.slices is None else metric.slices.planned.solve() for metric in metrics]
+    of_metrics = [None if metric.slices is None else metric.slices.planned.solve() for metric in metrics]
     deciders = {
         at: metric.slices.outcome(metric.question, one)
-        for at, (metric, one) in enumerate(zip(metrics, found, strict=True))
+        for at, (metric, one) in enumerate(zip(metrics, of_metrics, strict=True))
         if metric.slices is not None and one is not None and metric.slices.fail_if_any
     }
     judged = judgements(
@@ -522,7 +522,9 @@ def finish_gate(
     against = [metric.against for metric in metrics]
     family = family_of(against, len(deciders))
     decided = tuple(
-        _metric_record(metric, records[at], outcomes[at], judged[at], family, found[at], of_slices.get(at))
+        _metric_record(
+            metric, records[at], outcomes[at], judged[at], family, of_metrics[at], of_slices.get(at)
+        )
         for at, metric in enumerate(metrics)
     )
     verdict = overall([metric.verdict for metric in decided])

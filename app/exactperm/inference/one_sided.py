@@ -389,7 +389,7 @@ class TangoSensitivity:
             discordant = np.arange(first, first + len(masses))
             least_wins = [least(one) for one in discordant.tolist()]
             most_losses = np.array(
-                [-1 if own is None else d - own for d, own in enumerate(least_wins, first)]
+                [-1 if least_win is None else d - least_win for d, least_win in enumerate(least_wins, first)]
             )
             losing = 0.5 if share == 0.0 else (1.0 - difference / share) / 2.0
             return float((masses * lower_tail(most_losses, discordant, min(max(losing, 0.0), 1.0))).sum())

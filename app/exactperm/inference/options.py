@@ -149,9 +149,9 @@ def canonical(value: object) -> Iterator[bytes]:
     elif isinstance(value, Correction):
         yield json.dumps([None if value.share is None else str(value.share), *sorted(value.columns)]).encode()
         yield from canonical(value.labelled)
-        for _, own in sorted(value.columns.items()):
-            yield from canonical(own.u)
-            yield from canonical(own.v)
+        for _, covariate in sorted(value.columns.items()):
+            yield from canonical(covariate.u)
+            yield from canonical(covariate.v)
     elif isinstance(value, Weights):
         yield json.dumps([str(value.unit), *map(str, value.values.tolist())]).encode()
     elif isinstance(value, Mapping):

@@ -414,7 +414,7 @@ def prepare(
     # A sequential test re-reads the items in their original order.
     if options.sequential is None and data.pairing.ids is not None:
         data = in_order_of_ids(data)
-    given, given_spec, item_level, counting = data, spec, None, 0.0
+    original, given_spec, item_level, counting = data, spec, None, 0.0
     if options.significance == "mid_p" and options.test == "bootstrap":
         detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
         raise InvalidTest.at("/significance", "mid_p_not_available", detail)
@@ -442,7 +442,7 @@ def prepare(
     # Averages are recognised at the end or at the top.
     warned = data_warnings(data if data.pairing is as_sent else replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
-    sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
+    sequential = None if options.sequential is None else _sequential(test, options, fillings, original)
     slices = None
     if data.pairing.slices is not None:
         refuse_for_slices(options, gaps=fillings is not None)
@@ -457,7 +457,7 @@ def prepare(
         places = Scores(data.positions[:, 2], data.positions[:, 0])
         positions = planned_test(places, StatisticSpec("mean_difference"), Options(pmf="none"), budget)
     return Prepared(
-        given,
+        original,
         given_spec,
         options,
         test,
@@ -481,9 +481,9 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
     if options.power <= options.alpha:
         detail = "The power must be above alpha, the probability of a false alarm."
         raise InvalidTest.at("/power", "out_of_range", detail)
-    asked = SensitivityQuestion(options.power, options.alpha, options.alternative, options.significance)
+    wanted = SensitivityQuestion(options.power, options.alpha, options.alternative, options.significance)
     assert not isinstance(test.problem, Runs)
-    return planned_sensitivity(test.problem, asked, budget)
+    return planned_sensitivity(test.problem, wanted, budget)
 
 
 def _sequential(

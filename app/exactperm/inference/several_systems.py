@@ -95,10 +95,10 @@ class OmnibusTest:
             return certified(CERTAIN, None, mid_p(CERTAIN, CERTAIN))
         if by.method == "fft":
             assert self.three is not None
-            found, tied = column_totals.tail(self.three, problem.observed)
-            return certified(found, None, mid_p(found, tied))
-        found, tied = (self._counted(least) for least in (True, False))
-        return certified(found, None, mid_p(found, tied))
+            extreme, tied = column_totals.tail(self.three, problem.observed)
+            return certified(extreme, None, mid_p(extreme, tied))
+        extreme, tied = (self._counted(least) for least in (True, False))
+        return certified(extreme, None, mid_p(extreme, tied))
 
     def _counted(self, tail: bool) -> Probability:
         law, total = self._law

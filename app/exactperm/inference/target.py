@@ -214,9 +214,9 @@ class TargetTest:
         """The test of the difference from the threshold, which is in the place of V's score."""
         terms, data, spec, options, result = self.terms, self.data, self.spec, self.options, self.solve()
         digest, exchange = request_digest(data, spec, options, ALGORITHM_VERSION), exchange_of(data, options)
-        asked = f"{digest} {terms.policy} {self.threshold} {terms.range}"
+        identity = f"{digest} {terms.policy} {self.threshold} {terms.range}"
         record = record_of(
-            f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
+            f"t_{hashlib.sha256(identity.encode()).hexdigest()}",
             Plan(result.by, _REASONS[self.procedure], (), Budget(0, 0)),
             result,
             replace(options, alternative=self.alternative),

@@ -149,8 +149,8 @@ def _never_zero(
 ) -> list[tuple[float, float]]:
     """(p, log10 p), p from its logarithm where a multiple of the smallest double would say too much."""
     return [
-        (p if p >= _NORMAL else max(10.0**log10, own, SMALLEST), log10)
-        for p, log10, own in zip(adjusted, logarithms, p_values, strict=True)
+        (p if p >= _NORMAL else max(10.0**log10, p_value, SMALLEST), log10)
+        for p, log10, p_value in zip(adjusted, logarithms, p_values, strict=True)
     ]
 
 

@@ -83,14 +83,14 @@ def typed(data: Predictions, spec: StatisticSpec) -> Predictions | Segments:
     return replace(data, gold=made[GOLD], u=made["/u"], v=made["/v"]) if spec.name in PAIRWISE else data
 
 
-def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
+def outputs_of(by_pointer: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
     """Outputs and gold by pointer: texts, numbers if the statistic compares scores (gold of auc may be labels), or labels; raises InvalidTest."""
-    in_pairs, outputs = spec.name in PAIRWISE, dict(given)
+    in_pairs, outputs = spec.name in PAIRWISE, dict(by_pointer)
     if spec.name in TEXT_STATISTICS:
-        gold_last = sorted(given, key=lambda pointer: pointer == GOLD)
-        return {pointer: texts(given[pointer], pointer) for pointer in gold_last}
+        gold_last = sorted(by_pointer, key=lambda pointer: pointer == GOLD)
+        return {pointer: texts(by_pointer[pointer], pointer) for pointer in gold_last}
     check: Callable[[Any], Any] = columns.numbers if in_pairs else columns.labels
-    for pointer, values in given.items():
+    for pointer, values in by_pointer.items():
         are_labels = pointer == GOLD and spec.name == "auc" and float not in set(map(type, values))
         if in_pairs and (are_labels or isinstance(values, np.ndarray)):
             continue

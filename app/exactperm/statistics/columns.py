@@ -330,13 +330,17 @@ def samples_of(data: Scores) -> tuple[int, int] | None:
     return len(samples_in(data.u)), len(samples_in(data.v))
 
 
-def unit_of(given: Any) -> Fraction | None:
+def unit_of(unit_given: Any) -> Fraction | None:
     """Parse the parameter `unit`: a positive number, or text such as "1/30"."""
-    if given is None:
+    if unit_given is None:
         return None
-    text = repr(given) if isinstance(given, int | float) and not isinstance(given, bool) else str(given)
+    text = (
+        repr(unit_given)
+        if isinstance(unit_given, int | float) and not isinstance(unit_given, bool)
+        else str(unit_given)
+    )
     # The pattern rejects exponents in texts, and so enormous powers of ten.
-    written = isinstance(given, float) or (_UNIT.fullmatch(text) is not None and not _ZERO.search(text))
+    written = isinstance(unit_given, float) or (_UNIT.fullmatch(text) is not None and not _ZERO.search(text))
     unit = Fraction(text) if written and text not in {"nan", "inf", "-inf"} else Fraction(0)
     if not 0 < unit.numerator <= MAX_UNIT_PART or unit.denominator > MAX_UNIT_PART:
         detail = (

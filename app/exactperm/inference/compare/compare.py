@@ -458,9 +458,12 @@ def _recorded(
     sizes = system_sizes(board.systems)
     record = board_record(board.names, board.scores, sizes, tests, comparison, adjusted, intervals)
     if board.interval_seconds:
-        own = {name: _interval(board, name, comparison) for name in board.names}
+        intervals_by_name = {name: _interval(board, name, comparison) for name in board.names}
         record = replace(
-            record, systems=tuple(replace(system, interval=own[system.name]) for system in record.systems)
+            record,
+            systems=tuple(
+                replace(system, interval=intervals_by_name[system.name]) for system in record.systems
+            ),
         )
     interval_warnings = () if intervals is None else intervals.warnings(board.names, tests)
     notes = noted(board.names, tests)
@@ -492,10 +495,10 @@ def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence
     """
     comparison = prepared.comparison
     alpha = exact_alpha(comparison.options.alpha)
-    sets = [own for own, board in zip(tests, prepared.boards, strict=True) if not board.overall]
-    together = [sets, *([own] for own in tests[len(sets) :])]
+    sets = [of_board for of_board, board in zip(tests, prepared.boards, strict=True) if not board.overall]
+    together = [sets, *([of_board] for of_board in tests[len(sets) :])]
     if prepared.max_t:
-        families = together if comparison.family == "all" else [[own] for own in tests]
+        families = together if comparison.family == "all" else [[of_board] for of_board in tests]
         planned_families = zip(prepared.max_t, families, strict=True)
         return [each for planned, family in planned_families for each in planned.adjusted(family, alpha)]
     if comparison.family == "all" and len(sets) > 1:

@@ -24,8 +24,8 @@ def frontier_record(
     p, high = np.maximum(quality.p, cost.p), np.maximum(quality.p_high, cost.p_high)
     adjusted, adjusted_high = holm(p.tolist()), holm(high.tolist())
     pairs = tuple(
-        FrontierPair(u, v, own, float(quality.p[at]), float(cost.p[at]), adjusted[at])
-        for at, ((u, v), own) in enumerate(zip(permutations(names, 2), p.tolist(), strict=True))
+        FrontierPair(u, v, of_pair, float(quality.p[at]), float(cost.p[at]), adjusted[at])
+        for at, ((u, v), of_pair) in enumerate(zip(permutations(names, 2), p.tolist(), strict=True))
     )
     systems = []
     for name, mean in zip(names, costs, strict=True):

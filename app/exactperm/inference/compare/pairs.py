@@ -419,8 +419,8 @@ class IntegerPairs:
         for pair, one, answer in zip(self._some, each, known, strict=True):
             form = canonical_form(one)
             if answer is None and form.nonzero:
-                own = self.general.planned(*pair) if _is_long(form) else None
-                alone += fft_cost(form).seconds if own is None else own.seconds
+                cost = self.general.planned(*pair) if _is_long(form) else None
+                alone += fft_cost(form).seconds if cost is None else cost.seconds
         return (alone / max(len(each), 1),)
 
     @property
@@ -442,8 +442,8 @@ class IntegerPairs:
         known: Sequence[Probability | None] = [None] * len(pairs)
         if self.general.options.alternative == "two-sided":
             known = at_once(effects, self._fractions)
-        asked = range(max(first - block, 0), min(last - block, len(pairs)))
-        return [self._row(*pairs[at], effects[at], known[at]) for at in asked]
+        wanted = range(max(first - block, 0), min(last - block, len(pairs)))
+        return [self._row(*pairs[at], effects[at], known[at]) for at in wanted]
 
     @property
     def _fractions(self) -> int:

@@ -112,10 +112,10 @@ def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
 
 def common_items(systems: Systems, u: str, v: str) -> Integers | None:
     """Positions, ascending, of the items that both have; None for all."""
-    own = [systems.present[name] for name in dict.fromkeys((u, v)) if name in systems.present]
-    if not own:
+    present = [systems.present[name] for name in dict.fromkeys((u, v)) if name in systems.present]
+    if not present:
         return None
-    return own[0] if len(own) == 1 else np.intersect1d(own[0], own[1], assume_unique=True)
+    return present[0] if len(present) == 1 else np.intersect1d(present[0], present[1], assume_unique=True)
 
 
 def counted_systems(systems: Systems, spec: StatisticSpec) -> tuple[Systems, StatisticSpec]:

@@ -180,8 +180,8 @@ def _notes(scene: BoardScene) -> list[str]:
 def _sentences(scene: BoardScene) -> str:
     groups = scene.board.groups
     assert groups is not None
-    said = " ".join(
+    sentences = " ".join(
         f"{letter}: {', '.join(map(short, names))}." for letter, names in (groups.letters or {}).items()
     )
     rows = " ".join(f"{sentence_of(system)}." for system in scene.systems)
-    return f"{' '.join(_notes(scene))} Groups: {said} Systems: {rows}"
+    return f"{' '.join(_notes(scene))} Groups: {sentences} Systems: {rows}"

@@ -269,19 +269,19 @@ def _of_battles(request: CompareRequest, places: PointerMap) -> DecodedCompare:
     )  # fmt: skip
 
 
-def board_in(given: Columns | SystemsRequest, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
+def board_in(columns: Columns | SystemsRequest, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
     """Read the columns of one data set; raises InvalidTest with pointers into it."""
-    if type(given.systems) is list:
-        board, ids = _of_matrix(given, kind)
+    if type(columns.systems) is list:
+        board, ids = _of_matrix(columns, kind)
     else:
-        if given.scores is not None:
+        if columns.scores is not None:
             detail = "The matrix scores needs a list of names in systems; these systems have columns already."
             raise InvalidTest.at("/scores", "redundant", detail)
-        assert given.systems is not None
-        systems, ids = without_ids(given.systems, given.model_fields_set)
+        assert columns.systems is not None
+        systems, ids = without_ids(columns.systems, columns.model_fields_set)
         board = PairedColumns(_columns_in(systems, kind, context))
-    of_items = {name: getattr(given, name, None) for name in OF_A_DATASET}
-    return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
+    of_items = {name: getattr(columns, name, None) for name in OF_A_DATASET}
+    return replace(board, **of_items | {"ids": ids if columns.ids is None else columns.ids})
 
 
 def _columns_in(systems: Mapping[str, Any], kind: CompareKind, context: dict[str, Any]) -> dict[str, Any]:
@@ -295,15 +295,15 @@ def _columns_in(systems: Mapping[str, Any], kind: CompareKind, context: dict[str
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 
 
-def _of_matrix(given: Columns | SystemsRequest, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
+def _of_matrix(matrix: Columns | SystemsRequest, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
     """Names, rows of scores in that order, and ids if they are a column."""
-    names: list[str] = list(given.systems or ())
+    names: list[str] = list(matrix.systems or ())
     if kind != "scores":
         detail = (
             f"A list of names is for the matrix scores; {kind} need an object with a column for each system."
         )
         raise InvalidTest.at("/systems", "matrix_of_scores_only", detail)
-    if given.scores is None:
+    if matrix.scores is None:
         detail = (
             "A list of names needs the matrix scores: a row for each item, with a number for each system."
         )
@@ -313,8 +313,8 @@ def _of_matrix(given: Columns | SystemsRequest, kind: CompareKind) -> tuple[Pair
         if seen.setdefault(name, position) != position:
             detail = "A system has the name of an earlier one: give them different names."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
-    by_name = dict(zip(names, _columns(given.scores, len(names)), strict=True))
-    return _of_columns(by_name, given.model_fields_set, "/systems/{1}", "/scores/{0}/{1}")
+    by_name = dict(zip(names, _columns(matrix.scores, len(names)), strict=True))
+    return _of_columns(by_name, matrix.model_fields_set, "/systems/{1}", "/scores/{0}/{1}")
 
 
 def _of_columns(

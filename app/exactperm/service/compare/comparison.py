@@ -168,18 +168,18 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     )  # fmt: skip
 
 
-def _costs(given: PairedColumns, systems: Systems, choices: CompareChoices, limits: Limits) -> Systems:
+def _costs(costs: PairedColumns, systems: Systems, choices: CompareChoices, limits: Limits) -> Systems:
     """The costs of the systems, on as many items; raises InvalidTest at `/frontier/cost[/<system>]`."""
     names, most = systems.names, min(limits.max_comparisons, MOST_LISTED)
-    if tuple(sorted(given.systems)) != names:
-        lacking = min(set(names) ^ set(given.systems))
+    if tuple(sorted(costs.systems)) != names:
+        lacking = min(set(names) ^ set(costs.systems))
         detail = f"Give a cost for every system, by the same names: {quoted(lacking)} is not in both."
         raise InvalidTest.at("/frontier/cost", "different_systems", detail)
     if len(names) * (len(names) - 1) > most:
         detail = f"A frontier compares every system with every other, in both orders: at most {most:,} pairs. Give fewer systems."
         raise InvalidTest.at("/frontier", "too_many_comparisons", detail)
     try:
-        cost = board_of(given, "scores", StatisticSpec("mean_difference"), choices.on_missing, None).systems
+        cost = board_of(costs, "scores", StatisticSpec("mean_difference"), choices.on_missing, None).systems
     except InvalidTest as error:
         raise located(error, of_cost) from None
     for name, n, n_costs in zip(names, system_sizes(systems), system_sizes(cost), strict=True):
@@ -254,7 +254,7 @@ def _designed(
         raise InvalidTest.at("/datasets", "no_common_systems", detail)
     design: Design = "pairs" if isinstance(choices.compare, list) else choices.compare
     pairs: tuple[Pair, ...] = ()
-    sizes = [len(own) for own in (*names.values(), *([] if aggregate is None else [common]))]
+    sizes = [len(of_dataset) for of_dataset in (*names.values(), *([] if aggregate is None else [common]))]
     n = sum(size * (size - 1) // 2 for size in sizes)
     if design == "baseline":
         n = sum(size - 1 for size in sizes)
@@ -296,9 +296,9 @@ def _require_pairs(pairs: Sequence[Pair], names: Names) -> None:
 
 
 def _require(name: str, names: Names, pointer: str, choices: tuple[Choice, ...] = ()) -> None:
-    lacking = [dataset for dataset, own in names.items() if name not in own]
+    lacking = [dataset for dataset, of_dataset in names.items() if name not in of_dataset]
     if lacking and len(lacking) == len(names):
-        known = sorted({one for own in names.values() for one in own})
+        known = sorted({one for of_dataset in names.values() for one in of_dataset})
         detail = f"There is no system {quoted(name)}; there are {some(known)}."
         raise InvalidTest.at(pointer, "unknown_system", detail, choices)
     if lacking:
@@ -405,7 +405,7 @@ def split_of(
 ) -> Split | None:
     """The parts; None if one worker is as fast. Decoding and planning began at `started` and `planning`."""
     boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
-    seconds = sum(own for _, own in boards)
+    seconds = sum(seconds_of_board for _, seconds_of_board in boards)
     long_s, workers = job.limits.long_test_seconds, job.limits.workers
     if workers < 2 or not _LONG * long_s < seconds < math.inf:
         return None
