@@ -1,6 +1,6 @@
-"""`python -m loadtest.judge`: a judge corrected by people's labels: false alarms, and the power to find a difference.
+"""`python -m loadtest.judge`: false alarms and power of a judge that people's labels correct.
 
-People judge n of N items. The judge says what people would say with probability 0.9 (or as the table has it); a biased one calls a
+People judge n of N items. The judge agrees with people with probability 0.9 (or as the table has it); a biased one calls a
 wrong output of U right more often. The share of data sets in which p is at most 0.05, two-sided: corrected, by the labels alone, and by the judge alone.
 """
 
@@ -23,7 +23,7 @@ OPTIONS = Options(pmf="none")
 
 @dataclass(frozen=True)
 class Design:
-    """`better` is how much more often people call U right, `bias` how often the judge calls a wrong output of U right besides."""
+    """`better` is how much more often people call U right, `bias` how often the judge calls a wrong output of U right."""
 
     name: str
     labelled: int

@@ -1,7 +1,7 @@
-"""`python -m loadtest.slices`: slices of no difference that are called worse, and the power to find one that is.
+"""`python -m loadtest.slices`: false alarms over slices without a difference, and the power to find a worse slice.
 
 The first table has designs of slices without a difference: the share of data sets in which any slice is significant at 0.05,
-one-sided, and how often that would be by Bonferroni's method. The second has eight slices of 4 to 24 items that differ, in one
+one-sided, and the same by Bonferroni's method. The second has eight slices of 4 to 24 items that differ, in one
 of which the candidate loses an item with probability 0.8: the share in which that slice is found.
 """
 
@@ -37,7 +37,7 @@ def main() -> None:
         [name, *map(_share, _counts(draw, asked.sets, rng, lambda found, _: bool(found)), [asked.sets] * 3)]
         for name, draw in DESIGNS.items()
     ]
-    print(Table("Data sets of no difference with a significant slice", _HEADER, rows).text())
+    print(Table("Data sets without a difference and with a significant slice", _HEADER, rows).text())
     counts = _counts(_one_worse, asked.sets, rng, lambda found, worse: worse in found)
     shares = [_share(count, asked.sets) for count in counts]
     print(

@@ -1,7 +1,7 @@
-"""`python -m loadtest.targets`: systems right at a threshold that a gate finds above or below it, and floors that alarm for nothing.
+"""`python -m loadtest.targets`: false alarms of gates for systems exactly at the threshold, and of floors.
 
 The first table has laws of scores whose mean is the threshold: the share of data sets in which `at_least` passes and `not_below`
-fails, at 0.05. The second has floors from ten runs, and the share of new runs below them, beside what the floor says.
+fails, at 0.05. The second has floors from ten runs, and the share of new runs below them, beside the probability that the floor states.
 """
 
 import argparse
@@ -79,7 +79,7 @@ DESIGNS: dict[str, tuple[Draw, int]] = {
     "right or wrong, 0.9": (_right, 1),
     "4 runs of unequal items": (_unequal, 4),
     "even on 0 to 1": (_even, 1),
-    "0.9, now and then 0": (_rare, 1),
+    "0.9, sometimes 0": (_rare, 1),
 }
 RATES = {
     "200, mostly certain": np.repeat([1.0, 0.95, 0.5, 0.05], [140, 30, 20, 10]),
