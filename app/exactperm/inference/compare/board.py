@@ -57,43 +57,25 @@ def left_out(size: int, most: int) -> list[WarningRecord]:
 def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: float) -> list[WarningRecord]:
     """Warnings about tests that could not be significant, are undecided, or are sampled."""
     estimated = adjusted.sampled if adjust == "max_t" and adjusted.sampled is not None else np.zeros(0, bool)
-    rows = (
-        (
-            "family_untestable",
-            adjusted.hopeless,
-            (
-                f"could not have become significant at alpha = {alpha} after adjustment ({adjust}, {_tests(adjusted.size)}), whatever the "
-                "outcome: too few items on which their systems differ. Compare fewer systems, or more items."
-            ),
-        ),
-        (
-            "sampled",
-            tests.sampled,
-            "have a Monte Carlo estimate: their true p-value lies inside p_value_bounds with 99 % confidence each.",
-        ),
-        (
-            "max_t_sampled",
-            estimated,
-            (
-                "have a sampled p_adjusted: it lies inside p_adjusted_bounds with 99 % confidence each (p_adjusted_bounds_kind is "
-                "confidence). Their p_value is not sampled for that."
-            ),
-        ),
-        (
-            "alpha_within_bounds",
-            adjusted.open,
-            (
-                f"are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count as not "
-                "significant; request more precision or samples to decide."
-            ),
-        ),
-    )
-    counted = ((code, int(np.count_nonzero(which)), detail) for code, which, detail in rows)
-    return [
-        WarningRecord(code, f"{count:,} of {_counted_pairs(len(tests))} {detail}")
-        for code, count, detail in counted
-        if count
-    ]
+    which = {
+        "family_untestable": adjusted.hopeless,
+        "sampled": tests.sampled,
+        "max_t_sampled": estimated,
+        "alpha_within_bounds": adjusted.open,
+    }
+    details = {
+        "family_untestable": f"could not have become significant at alpha = {alpha} after adjustment ({adjust}, "
+        f"{_tests(adjusted.size)}), whatever the outcome: too few items on which their systems differ. Compare fewer systems, or "
+        "more items.",
+        "sampled": "have a Monte Carlo estimate: their true p-value lies inside p_value_bounds with 99 % confidence each.",
+        "max_t_sampled": "have a sampled p_adjusted: it lies inside p_adjusted_bounds with 99 % confidence each "
+        "(p_adjusted_bounds_kind is confidence). Their p_value is not sampled for that.",
+        "alpha_within_bounds": f"are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count as not significant; "
+        "request more precision or samples to decide.",
+    }
+    counted = {code: int(np.count_nonzero(of)) for code, of in which.items()}
+    of_pairs = f"of {_counted_pairs(len(tests))}"
+    return [WarningRecord(code, f"{n:,} {of_pairs} {details[code]}") for code, n in counted.items() if n]
 
 
 def letters_too_many(limit: int) -> WarningRecord:
