@@ -432,13 +432,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
     if prepared.options.test == "bootstrap":
         raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
     test = prepared.test
-    options = replace(
-        prepared.options,
-        alternative=question.alternative,
-        pmf="none",
-        exact_fraction=False,
-        confidence_level=None,
-    )
+    options = prepared.options.alone(alternative=question.alternative)
     if options.exchange != "items":
         with engine_errors():
             runs = runs_test(prepared.data, prepared.spec, options, budget, question.difference)
@@ -548,9 +542,7 @@ def favoured(test: PlannedTest, budget: Budget) -> Favoured | None:
     ):
         return None
     assert isinstance(test, JointTest | QuantileTest | CorrelationTest | BootstrapTest | JointBootstrap)
-    options = replace(
-        test.options, method="auto", pmf="none", exact_fraction=False, confidence_level=None, power=None
-    )
+    options = test.options.alone(method="auto", power=None)
     seconds = max(_SECONDS, _TIMES * test.plan.chosen.seconds)
     less = replace(budget, operations=min(budget.operations, int(1e9 * seconds)))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -61,6 +61,10 @@ class Options:
     name_v: str = "V"
     metric: str | None = None
     higher_is_better: bool | None = None
+
+    def alone(self, **changed: Any) -> Options:
+        """For a p-value alone, without a picture, a fraction or an interval."""
+        return replace(self, pmf="none", exact_fraction=False, confidence_level=None, **changed)
 
 
 # The identity of a request: equal for equal data, statistic and options, however they were sent

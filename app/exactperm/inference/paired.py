@@ -192,8 +192,8 @@ def planned_fillings(data: Scores, spec: StatisticSpec, options: Options, budget
         detail = "Missing outcomes have bounds when items are exchanged: leave exchange out, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     require_bounded(data, spec)
-    alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None)
-    worst, best = (planned_test(filled(data, best=best), spec, alone, budget) for best in (False, True))
+    sides = filled(data, best=False), filled(data, best=True)
+    worst, best = (planned_test(side, spec, options.alone(), budget) for side in sides)
     return Fillings(missing_outcomes(data), worst, best)
 
 
@@ -429,13 +429,9 @@ def prepare(
     elif only_planned:
         counting = reduction_seconds(data, spec)
     if data.pairing.clusters is not None:
-        alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
-        item_level = planned_test(
-            replace(data, pairing=replace(data.pairing, clusters=None)),
-            spec,
-            alone,
-            replace(budget, patience_s=min(_ASIDE_S, budget.patience_s)),
-        )
+        by_item = replace(data, pairing=replace(data.pairing, clusters=None))
+        short = replace(budget, patience_s=min(_ASIDE_S, budget.patience_s))
+        item_level = planned_test(by_item, spec, options.alone(method="auto"), short)
     test = planned_test(data, spec, options, budget)
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
@@ -446,12 +442,12 @@ def prepare(
     slices = None
     if data.pairing.slices is not None:
         refuse_for_slices(options, gaps=fillings is not None)
-        alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None, power=None)
-        slices = planned_slices(
-            data,
-            options.alpha,
-            lambda name, n, items: SliceTest(name, n, planned_test(items, spec, alone, budget)),
-        )
+        alone = options.alone(power=None)
+
+        def of_slice(name: str, n: int, items: Paired) -> SliceTest:
+            return SliceTest(name, n, planned_test(items, spec, alone, budget))
+
+        slices = planned_slices(data, options.alpha, of_slice)
     positions = None
     if isinstance(data, Scores) and data.positions is not None:
         places = Scores(data.positions[:, 2], data.positions[:, 0])

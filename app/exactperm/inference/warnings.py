@@ -85,7 +85,7 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     if len(values) > _MOST_VALUES or _are_short(values):
         return None
     count = int(np.count_nonzero(takes_more_digits(values)))
-    alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
+    alone = options.alone(method="auto")
     if count == 0:
         distinct = np.unique(values)
         return _printed(data, spec, alone, plan, distinct, digits_and_places(distinct))
