@@ -194,8 +194,8 @@ class _Blocking:
     send: Callable[[Call], httpx.Response]
 
     def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
-        asked = ask()
-        return asked.read(self.send(asked.call))
+        typed = ask()
+        return typed.read(self.send(typed.call))
 
 
 class _Awaited:
@@ -204,8 +204,8 @@ class _Awaited:
     send: Callable[[Call], Coroutine[Any, Any, httpx.Response]]
 
     async def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
-        asked = ask()
-        return asked.read(await self.send(asked.call))
+        typed = ask()
+        return typed.read(await self.send(typed.call))
 
 
 class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
@@ -225,8 +225,8 @@ class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
         if client is None:
             return self
 
-        def asking(*given: P.args, **options: P.kwargs) -> Any:
-            return client._answer(partial(self._ask, client, *given, **options))  # noqa: SLF001  (a part of the client)
+        def asking(*arguments: P.args, **options: P.kwargs) -> Any:
+            return client._answer(partial(self._ask, client, *arguments, **options))  # noqa: SLF001  (a part of the client)
 
         return update_wrapper(asking, self._ask)
 
@@ -365,10 +365,10 @@ class _Calls(Connection):
         v: str | None = None,
         *,
         store: bool = False,
-        **given: Any,
+        **options: Any,
     ) -> TypedCall[TestResult]:
         """Test which of two models is preferred; see `requests.preferences`."""
-        request = requests.preferences(battles, u, v, **given)
+        request = requests.preferences(battles, u, v, **options)
         return _asked(request, TestResult, store=store)
 
     @method
@@ -429,10 +429,10 @@ class _Calls(Connection):
         solve: Solve | None = None,
         *,
         store: bool = False,
-        **given: Any,
+        **members: Any,
     ) -> TypedCall[PowerResult]:
         """Find the true difference that a test detects, its power, or the number of items; see `requests.power`."""
-        return _asked(requests.power_request(design, solve, given), PowerResult, store=store)
+        return _asked(requests.power_request(design, solve, members), PowerResult, store=store)
 
     @method
     def batch(self, requests: Sequence[Request], *, store: bool = False) -> TypedCall[Answers]:

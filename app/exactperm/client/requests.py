@@ -128,12 +128,12 @@ class TestRequest:
             raise InvalidData(
                 "Files and tables have no JSON form; give columns: scores(new['score'], old['score']), or {id: score}."
             )
-        given = {name: value for name, value in self.columns.items() if value is not None}
+        columns = {name: value for name, value in self.columns.items() if value is not None}
         if self.kind in {"scores", "predictions"} and self.options.get("on_missing", "error") != "error":
-            given = {name: with_nulls(value) for name, value in given.items()}
+            columns = {name: with_nulls(value) for name, value in columns.items()}
         if self.kind in {"scores", "counts"} and self.columns.get("v", self) is None:
-            given.update(_apart(self.kind, given.pop("u", None)))
-        return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
+            columns.update(_apart(self.kind, columns.pop("u", None)))
+        return {**{name: plain(value, f"/{name}") for name, value in columns.items()}, **self.options}
 
 
 def _apart(kind: str, whole: Any) -> dict[str, Any]:
@@ -271,9 +271,9 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
     task. Every other keyword is a field of the form: `format` is the files' format (default `auto`), and `statistic` a
     name, or {"name": …} with its parameters.
     """
-    given = {name: one for name, one in files_and_fields.items() if one is not None}
-    read = tuple((role, one) for role in ROLES if role in given for one in files_of(role, given[role]))
-    fields = {name: one for name, one in given.items() if name not in ROLES}
+    present = {name: one for name, one in files_and_fields.items() if one is not None}
+    read = tuple((role, one) for role in ROLES if role in present for one in files_of(role, present[role]))
+    fields = {name: one for name, one in present.items() if name not in ROLES}
     return TestRequest("files", {}, form_fields(fields), read)
 
 
@@ -344,7 +344,7 @@ def power(
         if design is not None:
             raise TypeError("Numbers were given beside the design: include them in it, or leave it out.")
         design = {"kind": "sd" if "sd" in of_design else "binary", **of_design}
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "solve": solve,
         "n": list(n) if isinstance(n, Sequence) else n,
         "power": power,
@@ -355,7 +355,7 @@ def power(
         "floor": floor,
         "timeout_s": timeout_s,
     }
-    members = {name: value for name, value in given.items() if value is not None}
+    members = {name: value for name, value in fields.items() if value is not None}
     if isinstance(design, TestRequest):
         return PowerRequest(members, design)
     if not isinstance(design, Mapping):
@@ -484,14 +484,14 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
         if isinstance(fields.get(name), Mapping):
             option = {"labels": "label_column"}.get(name, name)
             raise InvalidData(f"With a table, name its columns: {option}='…'.", pointer=f"/{name}")
-    given = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
+    columns = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
     if isinstance(gold, str):
         fields["gold_column"] = gold
     elif gold is not None and len(frames) == 1 and frame_of(gold) is None:
-        given["gold"] = gold
+        columns["gold"] = gold
     elif gold is not None:
         whole["gold"] = frame_of(gold) or Frame.of_column("gold", gold)
-    for name, value in given.items():
+    for name, value in columns.items():
         column = COLUMN_OF.get(name, name)
         if isinstance(value, str) and name in CHOSEN_BY:
             fields[CHOSEN_BY[name]] = value
@@ -552,26 +552,26 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
 
 
-def files_of(role: str, given: FileLike | list[FileLike] | Several) -> list[tuple[str, bytes]]:
+def files_of(role: str, file: FileLike | list[FileLike] | Several) -> list[tuple[str, bytes]]:
     """The names and the bytes of one file or of several: a folder, a pattern, or a list of files."""
-    if isinstance(given, Several):
-        return list(given.files)
-    if isinstance(given, str | PathLike) and (found := several(given)) is not None:
-        return list(found.files)
-    if isinstance(given, list) and not (given and isinstance(given[0], Mapping)):
-        return [file_of(f"{role}{number}", one) for number, one in enumerate(given, start=1)]
-    return [file_of(role, given)]
+    if isinstance(file, Several):
+        return list(file.files)
+    if isinstance(file, str | PathLike) and (listed := several(file)) is not None:
+        return list(listed.files)
+    if isinstance(file, list) and not (file and isinstance(file[0], Mapping)):
+        return [file_of(f"{role}{number}", one) for number, one in enumerate(file, start=1)]
+    return [file_of(role, file)]
 
 
-def file_of(role: str, given: FileLike) -> tuple[str, bytes]:
+def file_of(role: str, file: FileLike) -> tuple[str, bytes]:
     """The name and the bytes of a file, or of a table as one."""
-    if (table := frame_of(given, f"/{role}")) is not None:
+    if (table := frame_of(file, f"/{role}")) is not None:
         return table.file(role, with_index=not table.counts)
-    if isinstance(given, bytes):
-        return role, given
-    if isinstance(given, tuple):
-        return given
-    if isinstance(given, str | PathLike):
-        path = Path(given)
+    if isinstance(file, bytes):
+        return role, file
+    if isinstance(file, tuple):
+        return file
+    if isinstance(file, str | PathLike):
+        path = Path(file)
         return path.name, path.read_bytes()
-    return Path(str(getattr(given, "name", role))).name, given.read()
+    return Path(str(getattr(file, "name", role))).name, file.read()

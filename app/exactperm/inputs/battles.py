@@ -59,10 +59,11 @@ class Battles:
             items.append("\x1f".join((key, *sorted(pair))))
             rows[pair[0]].append(row)
             rows[pair[1]].append(row)
-        found = {
-            name: self._by_question(name, own, [items[row] for row in own]) for name, own in rows.items()
+        by_system = {
+            name: self._by_question(name, rows_of_system, [items[row] for row in rows_of_system])
+            for name, rows_of_system in rows.items()
         }
-        return {name: ById(ids, column) for name, (ids, _, column) in found.items()}
+        return {name: ById(ids, column) for name, (ids, _, column) in by_system.items()}
 
     def _by_question(self, name: str, rows: list[int], keys: list[str]) -> tuple[list[str], Integers, Any]:
         """The distinct keys of these battles, the number of each battle's, and the shares of one of the models."""
@@ -77,10 +78,10 @@ class Battles:
         """How often each of `models` won against each, a tie as half a win of both, shape (K, K)."""
         place = {name: at for at, name in enumerate(self.models)}
         first, second = ([place[name] for name in side] for side in (self.first, self.second))
-        found = np.zeros((len(place), len(place)))
-        np.add.at(found, (first, second), self.shares)
-        np.add.at(found, (second, first), 1 - self.shares)
-        return found
+        table = np.zeros((len(place), len(place)))
+        np.add.at(table, (first, second), self.shares)
+        np.add.at(table, (second, first), 1 - self.shares)
+        return table
 
 
 def battles_of(records: Sequence[Any]) -> Battles:
@@ -97,8 +98,8 @@ def battles_of(records: Sequence[Any]) -> Battles:
             detail = f"{quoted(models[0])} is in battle with itself: give two models."
             raise InvalidTest.at(f"/{index}/model_b", "same_system", detail)
         if type(winner) is not str or winner not in WINNERS:
-            said = quoted(winner) if type(winner) is str else "This"
-            detail = f"{said} does not name the winner: give {', '.join(WINNERS)}."
+            text = quoted(winner) if type(winner) is str else "This"
+            detail = f"{text} does not name the winner: give {', '.join(WINNERS)}."
             raise InvalidTest.at(f"/{index}/winner", "unknown_winner", detail)
     ids = [at if key is None else record.get(key) for at, record in enumerate(records)]
     texts = list(map(str, mapped(lambda pointer: f"{pointer}/{key}", keys_of, ids)))

@@ -105,13 +105,16 @@ def texts(column: Sequence[Any], pointer: str) -> list[Any]:
     if not gold and set(map(type, column)) <= {str}:
         return list(column)
     listed = [item if gold and isinstance(item, list) else [item] for item in column]
-    for index, (item, given) in enumerate(zip(column, listed, strict=True)):
-        if not given:
+    for index, (item, texts_of_item) in enumerate(zip(column, listed, strict=True)):
+        if not texts_of_item:
             detail = "Every item needs at least one reference."
             raise InvalidTest.at(f"{pointer}/{index}", "no_reference", detail)
-        for number, text in enumerate(given):
+        for number, text in enumerate(texts_of_item):
             if not isinstance(text, str):
-                below, needed = f"/{number}" if given is item else "", " or a list of texts" if gold else ""
+                below, needed = (
+                    f"/{number}" if texts_of_item is item else "",
+                    " or a list of texts" if gold else "",
+                )
                 detail = f"This is {NAMES.get(type(text), 'something else')}; a text{needed} is needed here."
                 raise InvalidTest.at(f"{pointer}/{index}{below}", "not_a_text", detail)
     return listed if gold else list(column)
@@ -133,26 +136,26 @@ def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
         raise InvalidTest.at("/event", "superfluous", detail)
 
 
-def weights_for(given: Any, items: Items) -> Weights | None:
+def weights_for(weights: Any, items: Items) -> Weights | None:
     """The weight of each item, from a list or an object by id; None without weights. Raises InvalidTest at `/weights/17`, `/weights/q17`."""
-    if given is None:
+    if weights is None:
         return None
-    values, place = items.of(given, "weights")
+    values, place = items.of(weights, "weights")
     return mapped(lambda pointer: place(int(pointer[1:])) if pointer else "/weights", weights_of, values)
 
 
-def slices_for(given: Any, items: Items) -> Slices:
+def slices_for(labels: Any, items: Items) -> Slices:
     """The slices of each item, from a list or an object by id; raises InvalidTest at `/slices/17`, `/slices/q17`."""
-    values, place = items.of(given, "slices")
+    values, place = items.of(labels, "slices")
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     return mapped(lambda pointer: place(int(pointer[1:])), slices_of, listed)
 
 
-def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
+def events_for(events: Any, items: Items) -> NDArray[np.bool_] | None:
     """The flags of events; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
-    if given is None:
+    if events is None:
         return None
-    values, place = items.of(given, "event")
+    values, place = items.of(events, "event")
     flaws = []
     for index, value in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
         if type(value) not in {int, bool} or value not in (0, 1):
@@ -293,9 +296,9 @@ def parse_files(
         *_warnings_of_order(reading, options),
         *warnings_of((*reading.findings, *unit_findings(data, options.metric))),
     )
-    given = request.model_fields_set | ({"names"} if reading.names else set())
+    sent = request.model_fields_set | ({"names"} if reading.names else set())
     return ParsedTest(
-        reading.kind, data, spec, options, job.deadline_s(request.timeout_s), places, given, store_of(request), reading, warnings
+        reading.kind, data, spec, options, job.deadline_s(request.timeout_s), places, sent, store_of(request), reading, warnings
     )  # fmt: skip
 
 
@@ -364,10 +367,10 @@ NO_SHARES = frozenset((
 
 def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
     """A message if the scores of both sides seem to have different units, at the pointer of the smaller ones."""
-    found = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
-    if found is None:
+    mismatch = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
+    if mismatch is None:
         return ()
-    share, percent = found
+    share, percent = mismatch
     detail = (
         f"The scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different "
         f"units. Multiply the scores of {share} by 100."
@@ -487,8 +490,8 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
     for name in ("gold", *systems):
         column = members.get(name)
         refuse_too_many(f"{name} has", 0 if column is None else len(column), limits)
-    given = PairedColumns(systems, **of_items, of_test=True)
-    values, aligned, places = given.taken(request.on_missing, members.get("decimals"))
+    columns = PairedColumns(systems, **of_items, of_test=True)
+    values, aligned, places = columns.taken(request.on_missing, members.get("decimals"))
     data = _data(request, {pointer[1:]: column for pointer, column in values.items()}, aligned)
     if isinstance(request, ScoresRequest) and isinstance(request.u, ById):
         refuse_metrics_for_ids(list(map(str, aligned.pairing.ids or ())), "/u")
@@ -522,9 +525,10 @@ def _correction(request: ScoresRequest, items: Items, n: int) -> Correction | No
     if request.covariates is not None:
         named = {
             name: [
-                items.placed(getattr(own, side), f"covariates/{pointer_token(name)}/{side}") for side in "uv"
+                items.placed(getattr(covariate, side), f"covariates/{pointer_token(name)}/{side}")
+                for side in "uv"
             ]
-            for name, own in request.covariates.items()
+            for name, covariate in request.covariates.items()
         }
         return covariates_of(named, n)
     if request.labels is None:

@@ -376,8 +376,8 @@ def scores_reading(
         data = replace(data, weights=weights_of([written[str(key)] for key in aligned.pairing.ids or ()]))
         notes.append(WEIGHTED)
     if positions:
-        own = [positions[str(key)] for key in aligned.pairing.ids or ()]
-        data = replace(data, positions=np.array(own, dtype=np.int64))
+        items = [positions[str(key)] for key in aligned.pairing.ids or ()]
+        data = replace(data, positions=np.array(items, dtype=np.int64))
     if beside:
         data = replace(
             data, correction=_correction(beside, list(map(str, aligned.pairing.ids or ())), options, notes)

@@ -111,20 +111,20 @@ class Rows:
     @property
     def names(self) -> list[str]:
         """The metrics to choose from."""
-        own = (each for row in self.rows for each in row.values.items())
-        found = (name for name, value in own if isinstance(value, int | float | list))
-        return list(dict.fromkeys(found if self.metrics is None else self.metrics))
+        cells = (each for row in self.rows for each in row.values.items())
+        numeric = (name for name, value in cells if isinstance(value, int | float | list))
+        return list(dict.fromkeys(numeric if self.metrics is None else self.metrics))
 
     def systems(self) -> dict[str, list[Row]]:
         """The rows of each system."""
-        found: dict[str, list[Row]] = {}
+        by_system: dict[str, list[Row]] = {}
         for row in self.rows:
-            found.setdefault(row.system, []).append(row)
-        return found
+            by_system.setdefault(row.system, []).append(row)
+        return by_system
 
     def system(self, name: str | None) -> str | None:
         """The name in the rows of a system that an option names by an alias."""
-        named = [own for own, each in self.systems_called.items() if name in each.aliases]
+        named = [system for system, each in self.systems_called.items() if name in each.aliases]
         return named[0] if len(named) == 1 else name
 
     def shown(self, system: str) -> str:
@@ -166,13 +166,13 @@ class Shape:
 
 def installed() -> tuple[Shape, ...]:
     """The shapes of other packages, sorted by name; raises TypeError if an entry point is not a Shape."""
-    found = []
+    shapes = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
         shape = point.load()
         if not isinstance(shape, Shape):
             raise TypeError(f"The entry point {point.name} of {ENTRY_POINTS} ({point.value}) is not a Shape.")
-        found.append(shape)
-    return tuple(found)
+        shapes.append(shape)
+    return tuple(shapes)
 
 
 # Helpers of functions from a file to rows.
@@ -200,8 +200,8 @@ def numbers_in(value: Object) -> Object:
 
 def first_of(value: Object, path: str, *names: str) -> tuple[Any, str]:
     """The first of these fields that is present, with its pointer; None at the path if there is none."""
-    found = ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None)
-    return next(found, (None, path))
+    values = ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None)
+    return next(values, (None, path))
 
 
 def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
@@ -299,8 +299,8 @@ def outputs_of(
         outputs.paths = [row.path if table.at_rows else row.place(metric) for row in rows]
         outputs.clusters = [row.cluster for row in rows]
     for key, every in grouped.items():
-        own = every if len(every) == 1 else [row for row in every if metric in row.values] or every[:1]
-        runs = own if table.repeats else own[:1]
+        chosen = every if len(every) == 1 else [row for row in every if metric in row.values] or every[:1]
+        runs = chosen if table.repeats else chosen[:1]
         has_order = all(row.run is not None for row in runs)
         if has_order:
             runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
@@ -313,14 +313,14 @@ def outputs_of(
         missing = not numbers or len(lacking) > 0
         if numbers and table.partial and options.on_missing == "drop":
             left_out, missing = left_out + len(lacking), False
-        first = lacking[0] if missing and lacking else own[0]
+        first = lacking[0] if missing and lacking else chosen[0]
         several += len(runs) > 1
         path = first.path if table.at_rows else first.place(metric)
         joined: Any = tuple(numbers) if len(numbers) > 1 and not table.most else max(numbers, default=None)
         outputs.add(key, None if missing else joined, path, first.cluster)
-        if len(own) > 1 and not table.repeats:
-            outputs.add(key, None, own[1].path)  # refused: the id repeats
-        n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
+        if len(chosen) > 1 and not table.repeats:
+            outputs.add(key, None, chosen[1].path)  # refused: the id repeats
+        n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in chosen)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
     firsts = [every[0] for every in grouped.values()] or list(rows)
@@ -384,14 +384,16 @@ def _two(u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]) -> tuple[li
     sides, names, of_u, of_v = [], [], u.systems(), v.systems()
     for table, systems, other, role in ((u, of_u, of_v, "u"), (v, of_v, of_u, "v")):
         wanted = getattr(options, f"system_{role}")
-        own = [name for name in systems if name not in other]
+        unshared = [name for name in systems if name not in other]
         shared = [name for name in systems if name in other]
-        if wanted is None and len(own) == 1 and shared:
+        if wanted is None and len(unshared) == 1 and shared:
             others = ", ".join(map(quoted, shared[:3]))
             notes.append(
-                Remark(role, (f"{quoted(own[0])} was read, and {others}, which both files have, was not."))
+                Remark(
+                    role, (f"{quoted(unshared[0])} was read, and {others}, which both files have, was not.")
+                )
             )
-            wanted = own[0]
+            wanted = unshared[0]
         name = only_or_chosen(list(systems), wanted, table.source.pointer, f"system_{role}", "system")
         sides.append(systems[name])
         names.append(table.shown(name) or table.name)
@@ -425,7 +427,7 @@ def _checked(
     notes = []
     for name in dict.fromkeys(name for rows in sides for row in rows for name in row.same):
         has = [[row.same.get(name, (None,))[0] is not None for row in rows] for rows in sides]
-        without = [table.source.role for table, own in zip((u, v), has, strict=True) if not all(own)]
+        without = [table.source.role for table, present in zip((u, v), has, strict=True) if not all(present)]
         if without and name.endswith(HASH):
             notes.append(
                 f"{name} is missing for some items of {' and '.join(without)}: it was compared for the others only."
@@ -434,11 +436,11 @@ def _checked(
     if None in (u.task, v.task) or u.task == v.task:
         return notes, ()
     detail = f"The files are of two tasks, {quoted(u.task)} (u) and {quoted(v.task)} (v)."
-    told = [
+    texts = [
         {name for row in rows for name, one in (*row.context.items(), *((name, one) for name, (one, _) in row.same.items())) if one not in (None, "")}
         for rows in sides
     ]  # fmt: skip
-    if told[0] & told[1] or options.on_mismatch == "keep":
+    if texts[0] & texts[1] or options.on_mismatch == "keep":
         return [*notes, detail], ()
     detail += " Nothing in them shows whether their items are the same: give `on_mismatch=keep` if they are."
     return notes, (Finding("item_mismatch", detail, v.source.pointer, MISMATCH[1:]),)
