@@ -235,6 +235,8 @@ def test_the_same_question_has_the_same_bytes(service: Any) -> None:
             "power": first["solution"]["power"],
             "floor": None,
             "false_alarm": None,
+            "runs": None,
+            "standard_error": None,
         }
     )
 

@@ -197,7 +197,7 @@ def test_plans_and_lists(service: Any) -> None:
     assert plan["method"] in ("rational", "fft")
     listed = service.post("/v1/batch", {"tests": [{"kind": "scores", "request": request}]}).json()
     assert listed["results"][0]["answer"]["exchange"] == "runs"
-    pilot = {"design": {"kind": "pilot", "request_kind": "scores", "request": {**EQUAL, "exchange": "runs"}}}
+    pilot = {"design": {"kind": "pilot", "request_kind": "scores", "request": {**EQUAL, "exchange": "both"}}}
     assert refusal(service.post("/v1/power", {**pilot, "effect": 1, "solve": "power"})) == (
         "/design/request/exchange",
         "exchange_has_no_interval",

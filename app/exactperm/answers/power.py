@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from .test import FROM_REQUEST, Alternative, WarningRecord, identifier
 
 Solve = Literal["power", "n", "effect", "floor", "false_alarm"]
+MOST_RUNS = 1_000  # planned ones of an item
 _CHANCE = {"ge": 0, "le": 1}
 
 
@@ -34,6 +35,10 @@ class Solution:
     false_alarm: Annotated[
         float | None, _CHANCE, "The probability that a new run of the same system is below the floor."
     ] = None
+    runs: Annotated[
+        int | None, "For a plan of runs: the runs of each item by each system; the best number for item_cost."
+    ] = None
+    standard_error: Annotated[float | None, "For a plan of runs: that of the difference of n items."] = None
 
 
 @dataclass(frozen=True, slots=True)

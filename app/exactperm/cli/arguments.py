@@ -336,14 +336,15 @@ def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[s
 def power_request(parameters: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
     """The request, and the form it was made from; raises UsageError."""
     members: dict[str, Any] = {"solve": parameters["solve"]}
-    for name in ("power", "effect", "alpha"):
+    for name in ("power", "effect", "alpha", "item_cost", "floor"):
         if parameters[name] is not None:
-            members[name] = _number(parameters[name], f"--{name}")
+            members[name] = _number(parameters[name], f"--{name.replace('_', '-')}")
     if parameters["n"] is not None:
         numbers = [_whole(text, "-n") for text in parameters["n"].split(",")]
         members["n"] = numbers if len(numbers) > 1 else numbers[0]
-    if parameters["comparisons"] is not None:
-        members["comparisons"] = _whole(parameters["comparisons"], "--comparisons")
+    for name in ("comparisons", "runs_per_item"):
+        if parameters[name] is not None:
+            members[name] = _whole(parameters[name], f"--{name.replace('_', '-')}")
     if parameters["alternative"] is not None:
         members["alternative"] = parameters["alternative"]
     design = {
@@ -351,8 +352,6 @@ def power_request(parameters: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
         for name in (*NUMBERS, "sd")
         if parameters[name] is not None
     }
-    if parameters["floor"] is not None:
-        members["floor"] = _number(parameters["floor"], "--floor")
     if parameters["runs"] is not None:
         if parameters["paths"] or design:
             raise click.UsageError(

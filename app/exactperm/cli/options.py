@@ -471,7 +471,7 @@ OF_SYSTEMS = (
 # Numbers of a binary design; then fields of a test that power has itself, or not at all.
 NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
 NOT_OF_A_PILOT = frozenset(
-    {"alternative", "alpha", "power", "confidence_level", "significance", "test", "exchange", "sequential"}
+    {"alternative", "alpha", "power", "confidence_level", "significance", "test", "sequential"}
     | {"method", "samples", "seed", "precision", "exact_fraction", "pmf"}
 )
 OF_THE_POWER = (
@@ -487,6 +487,16 @@ OF_THE_POWER = (
     _power("--alpha", metavar="NUMBER", help="Significance level of all comparisons together [0.05]."),
     _power("--alternative", type=click.Choice(ALTERNATIVES), help="As in the test [two-sided]."),
     _power("--comparisons", metavar="NUMBER", help="How many tests share alpha [1]."),
+    _power(
+        "--runs-per-item",
+        metavar="NUMBER",
+        help="Of a pilot with runs: the runs of each item that are planned.",
+    ),
+    _power(
+        "--item-cost",
+        metavar="NUMBER",
+        help="Instead: what a new item costs, in runs of it; finds the best number of runs.",
+    ),
     _power("--floor", metavar="NUMBER", help="With --solve false_alarm: an alarm is a run below it."),
     _design(
         "--runs",

@@ -313,6 +313,8 @@ def power(
     alternative: str | None = None,
     comparisons: int | None = None,
     floor: float | None = None,
+    runs_per_item: int | None = None,
+    item_cost: float | None = None,
     timeout_s: float | None = None,
     **of_design: float,
 ) -> PowerRequest:
@@ -332,6 +334,9 @@ def power(
         As in the test; the comparisons share alpha.
     floor
         With false_alarm: the accuracy that is an alarm when a new run is below it.
+    runs_per_item, item_cost
+        Of a pilot with runs: the planned runs of each item; or what a new item costs, in runs of it, to find the best
+        number of runs.
     of_design
         The numbers of a design in its place, as on the command line: p10 and p01; u, v and discordance or correlation;
         or sd.
@@ -353,6 +358,8 @@ def power(
         "alternative": alternative,
         "comparisons": comparisons,
         "floor": floor,
+        "runs_per_item": runs_per_item,
+        "item_cost": item_cost,
         "timeout_s": timeout_s,
     }
     members = {name: value for name, value in fields.items() if value is not None}

@@ -57,7 +57,7 @@ from ..statistics.paired import (
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
 from ..statistics.reducers import Problem, reduce
-from ..statistics.run_variance import Spread, difference_variance, spread_of
+from ..statistics.run_variance import DifferenceVariance, Spread, difference_variance, spread_of
 from ..statistics.runs import Runs
 from ..statistics.scores import Quantiles
 from .additive import AdditiveTest, additive_test
@@ -224,12 +224,31 @@ def repeats_record(
     """How repeated samples vary, None where no item has any; with advice where a `problem` exchanged their means or runs."""
     if not isinstance(data, Scores) or not (isinstance(data.u, Repeated) or isinstance(data.v, Repeated)):
         return None
-    spreads = spread_of(data.u), spread_of(data.v)
-    u, v = (None if spread is None else _spread_record(spread) for spread in spreads)
-    rule: Literal["mean", "all", "any"] = spec.parameters.get("repeats") or "mean"
+    u, v = (
+        None if spread is None else _spread_record(spread)
+        for spread in (spread_of(data.u), spread_of(data.v))
+    )
+    parts = variance_of_difference(data, spec, problem)
+    advice = None if parts is None else _advice(parts, fixed=isinstance(problem, Runs))
+    return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v, k_of(spec), advice)
+
+
+def variance_of_difference(
+    data: Paired, spec: StatisticSpec, problem: Problem | Runs | None
+) -> DifferenceVariance | None:
+    """The variance of a mean difference, of fixed items if only runs are exchanged; None without runs of both systems."""
+    if not isinstance(data, Scores) or not isinstance(problem, Runs | Additive):
+        return None
     plain = data.weights is None and data.correction is None and data.pairing.clusters is None
-    mean = spec.name == "mean_difference" and rule == "mean" and "average" not in spec.parameters
-    return RepeatsRecord(rule, u, v, k_of(spec), _advice(data, spreads, problem) if plain and mean else None)
+    parameters = spec.parameters
+    if (
+        not plain
+        or spec.name != "mean_difference"
+        or "average" in parameters
+        or (parameters.get("repeats") or "mean") != "mean"
+    ):
+        return None
+    return difference_variance(data, None if isinstance(problem, Runs) else problem)
 
 
 def _spread_record(spread: Spread) -> SpreadRecord:
@@ -249,16 +268,8 @@ def _double(value: Fraction | None) -> float | None:
 _CLEARLY = 1.1
 
 
-def _advice(
-    data: Scores, spreads: tuple[Spread | None, Spread | None], problem: Problem | Runs | None
-) -> RepeatsAdvice | None:
-    """The standard error of the mean difference; these items are fixed for a test that exchanges only their runs."""
-    fixed = isinstance(problem, Runs)
-    if not (fixed or isinstance(problem, Additive)):
-        return None
-    parts = difference_variance(data, spreads, problem if isinstance(problem, Additive) else None)
-    if parts is None:
-        return None
+def _advice(parts: DifferenceVariance, *, fixed: bool) -> RepeatsAdvice | None:
+    """The standard error of the mean difference; `fixed` items can only have more runs."""
     try:
         now, items, runs = parts.error(), parts.error(items=2), parts.error(runs=2)
     except OverflowError:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from scipy import special
 
-from ..answers.power import PowerMethod, PowerPoint, PowerRecord, Solution, Solve
+from ..answers.power import MOST_RUNS, PowerMethod, PowerPoint, PowerRecord, Solution, Solve
 from ..answers.test import Alternative, WarningRecord
 from ..engine.power.paired_binary import OutOfReachError, PairedBinary, detectable_difference, sample_size
 from ..engine.root import root
 from ..errors import InvalidTest
+from ..statistics.run_variance import DifferenceVariance
 
 # Designs: assumptions before a test, and the resulting power
 
@@ -34,6 +35,8 @@ class Question:
     alternative: Alternative = "two-sided"
     comparisons: int = 1
     floor: float | None = None
+    runs_per_item: int | None = None
+    item_cost: float | None = None
 
     @property
     def level(self) -> float:
@@ -107,11 +110,17 @@ MOST_ITEMS = 10**12
 
 @dataclass(frozen=True, slots=True)
 class NormalDesign(Design):
-    """`sd` is the standard deviation of one item's difference."""
+    """`sd` is the standard deviation of one item's difference.
+
+    A permutation test estimates the variance under the null as sd^2 + `inflation` size^2, as the true difference of
+    that size adds to all differences. No outcome of fewer than `least` items is significant.
+    """
 
     sd: float
     alpha: float
     alternative: Alternative
+    inflation: float = 0.0
+    least: int = 1
 
     @property
     def _tails(self) -> float:
@@ -127,39 +136,112 @@ class NormalDesign(Design):
 
     def power(self, n: int, size: float) -> float:
         """See `Design`."""
-        return self._power_at(size * math.sqrt(n) / self.sd)
-
-    def _power_at(self, shift: float) -> float:
-        power = float(special.ndtr(shift - self._z))
-        return power + float(special.ndtr(-shift - self._z)) if self.alternative == "two-sided" else power
-
-    def _shift(self, power: float) -> float:
-        """The standardised difference that has the power."""
-        if self._power_at(0.0) >= power:
+        if n < self.least:
             return 0.0
-        return root(lambda shift: self._power_at(shift) - power, 0.0, 100.0, tolerance=1e-13)
+        return self._power_at(size * math.sqrt(n) / self.sd, self._ratio(size / self.sd))
+
+    def _ratio(self, size: float) -> float:
+        """The standard deviation under the null, over the true one, for a size in units of `sd`."""
+        return math.hypot(1.0, math.sqrt(self.inflation) * min(size, 1e100)) if self.inflation else 1.0
+
+    def _power_at(self, shift: float, ratio: float) -> float:
+        z = self._z * ratio
+        power = float(special.ndtr(shift - z))
+        return power + float(special.ndtr(-shift - z)) if self.alternative == "two-sided" else power
 
     def detectable(self, n: int, power: float) -> float | None:
         """See `Design`."""
-        return self._shift(power) * self.sd / math.sqrt(n)
+        per_unit = self.sd / math.sqrt(n)
+
+        def reached(shift: float) -> float:
+            return self._power_at(shift, self._ratio(shift / math.sqrt(n))) - power
+
+        if n < self.least or reached(100.0) < 0.0:
+            return None
+        return root(reached, 0.0, 100.0, tolerance=1e-13) * per_unit if reached(0.0) < 0.0 else 0.0
 
     def needed(self, size: float, power: float) -> Needed | None:
         """See `Design`."""
         if size == 0.0:
             return None
-        root_n = self._shift(power) * (self.sd / size)
+        ratio = self._ratio(size / self.sd)
+        shift = 0.0
+        if self._power_at(0.0, ratio) < power:
+            shift = root(lambda at: self._power_at(at, ratio) - power, 0.0, 100.0 * ratio, tolerance=1e-13)
+        root_n = shift * (self.sd / size)
         if root_n > math.sqrt(MOST_ITEMS):
             return None
-        n = max(math.ceil(root_n**2 * (1.0 - 1e-12)), 1)
+        n = max(math.ceil(root_n**2 * (1.0 - 1e-12)), self.least)
         return Needed(n, n)
 
     def critical(self, n: int) -> float | None:
         """See `Design`."""
-        return self._z * self.sd / math.sqrt(n)
+        return None if n < self.least else self._z * self.sd / math.sqrt(n)
 
     def actual_alpha(self, n: int) -> float:
         """See `Design`."""
-        return self.alpha
+        return 0.0 if n < self.least else self.alpha
+
+
+# A pilot whose items have several runs: more items, or more runs of each?
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPlan(NormalDesign):
+    """So many `runs` of each item by each system, which vary as those of a pilot of `items` items do."""
+
+    runs: int = 1
+    items: int = 1
+    given: str = ""
+
+    @classmethod
+    def of(cls, parts: DifferenceVariance | None, question: Question, *, fixed: bool) -> RunsPlan:
+        """The planned number of runs, the best one for `item_cost`, or the pilot's; raises InvalidTest.
+
+        (cost + runs) (between + within / runs) is least at runs^2 = cost within / between (Cochran 1977, chapter 10).
+        """
+        cost = question.item_cost
+        if cost is not None and (fixed or question.runs_per_item is not None):
+            detail = "item_cost gives the best number of runs, of new items: leave it out with runs_per_item, or if runs are exchanged."
+            raise InvalidTest.at("/item_cost", "superfluous", detail)
+        if parts is None or parts.between + parts.within == 0:
+            detail = "A plan of runs needs a pilot with a difference of means, without weights and clusters, and several runs that vary."
+            raise InvalidTest.at("/design/request", "no_runs", detail)
+        between, within = float(parts.between), float(parts.within)
+        runs = question.runs_per_item or round(parts.within / parts.runs if parts.runs else 1)
+        if cost is not None:
+            root = math.sqrt(within / between * cost) if between else MOST_RUNS
+            tried = [min(max(run, 1), MOST_RUNS) for run in (math.floor(root), math.ceil(root))]
+            runs = min(tried, key=lambda run: (cost + run) * (between + within / run))
+        ways = math.comb(2 * runs, runs) if fixed else 2
+        tails = 2.0 if question.alternative == "two-sided" else 1.0
+        return cls(
+            math.sqrt(between + within / runs),
+            question.level,
+            question.alternative,
+            inflation=1.0 / (2 * runs - 1) if fixed else 1.0,
+            least=math.ceil(math.log(tails / question.level) / math.log(ways)),
+            runs=runs,
+            items=parts.items,
+            given=(
+                f"{_runs_each(runs)} of each item by each system. As in the pilot, the items' true differences have the variance "
+                f"{between:.6g} and single runs, of both systems together, {within:.6g}; the mean is taken as normal, so that this is "
+                "approximate."
+            ),
+        )
+
+    @property
+    def pilot_n(self) -> int:
+        """The pilot's items."""
+        return self.items
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return PowerMethod("normal", False, self.given)
+
+
+def _runs_each(runs: int) -> str:
+    return f"{runs:,} {'run' if runs == 1 else 'runs'}"
 
 
 # Right or wrong items before there are any: unconditional power of the exact paired test (McNemar's)
@@ -271,6 +353,7 @@ def sentence_of(question: Question, solution: Solution, method: PowerMethod) -> 
     if question.comparisons > 1:
         at += f", {question.comparisons} comparisons"
     about = "" if method.exact else " (approximate)"
+    items = "items" if solution.runs is None else f"items with {_runs_each(solution.runs)} each"
     if question.solve == "n":
         if solution.n is None:
             return (
@@ -281,14 +364,14 @@ def sentence_of(question: Question, solution: Solution, method: PowerMethod) -> 
         if solution.n_always is not None and solution.n_always != solution.n:
             after = f", and every number from {solution.n_always:,} on has it"
         return (
-            f"{solution.n:,} items find a true difference of {solution.effect:g} with probability "
+            f"{solution.n:,} {items} find a true difference of {solution.effect:g} with probability "
             f"{question.power:g}{after}; {at}{about}."
         )
     assert solution.n is not None
     if solution.effect is None:
-        return f"{solution.n:,} items find no true difference with probability {question.power:g} ({at})."
+        return f"{solution.n:,} {items} find no true difference with probability {question.power:g} ({at})."
     return (
-        f"{solution.n:,} items find a true difference of {solution.effect:.4g} with probability "
+        f"{solution.n:,} {items} find a true difference of {solution.effect:.4g} with probability "
         f"{solution.power:.4g}; {at}{about}."
     )
 
@@ -319,6 +402,8 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
         n_always=None if needed is None else needed.always,
         power=None if first is None else first[2],
     )
+    if isinstance(design, RunsPlan) and first is not None:
+        solution = replace(solution, runs=design.runs, standard_error=design.sd / math.sqrt(first[0]))
     critical = None if first is None else design.critical(first[0])
     method = design.method_at(first[0] if first is not None else design.pilot_n or 1)
     curve = points if len(points) > 1 else [*_around(design.rough, first, needed)]

@@ -12,14 +12,23 @@ import numpy as np
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
-from ..errors import Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, mapped
+from ..errors import Flaw, InvalidTest, PlanTooLarge, PointerMap, choices_of, mapped, pointer_token
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.floor import SOLVED, RunsDesign
 from ..inference.options import request_digest
-from ..inference.paired import ALGORITHM_VERSION, planned_test
-from ..inference.power import BinaryDesign, Design, NormalDesign, Question, as_written, from_accuracies
+from ..inference.paired import ALGORITHM_VERSION, planned_test, variance_of_difference
+from ..inference.power import (
+    BinaryDesign,
+    Design,
+    NormalDesign,
+    Question,
+    RunsPlan,
+    as_written,
+    from_accuracies,
+)
 from ..inference.sensitivity import PilotDesign, sizes_of
 from ..inputs.alignment import ById
+from ..statistics.columns import item_pointer
 from ..statistics.paired import Repeated, Scores, lengths_of, samples_in
 from ..statistics.runs import Runs
 from .documents import Document, Fields, json_of
@@ -34,6 +43,8 @@ from .validation import prefixed, validated
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
 IRRELEVANT_MEMBERS = {"timeout_s", "store"}  # members that do not change the answer
+# Members that ids are older than.
+_LATER = ("floor", "runs_per_item", "item_cost")
 # Smaller levels are not normal doubles.
 LEAST_LEVEL = 1e-300
 # The fields of a design by kind, in alternative sets.
@@ -48,7 +59,7 @@ _FLOORS = choices_of(
     "solve", {"floor": "The floor of a level", "false_alarm": "The rate of alarms of a floor"}
 )
 # Members of a question that runs do not answer.
-_NOT_OF_RUNS = ("n", "power", "effect", "alternative")
+_NOT_OF_RUNS = ("n", "power", "effect", "alternative", "runs_per_item", "item_cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +108,15 @@ def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED)
             pilot = _pilot(whole.design, job, context)
         else:
             design = _design(whole.design, question)
+            for name in _LATER[1:]:
+                if getattr(request, name) is not None:
+                    detail = f"{name} is about a pilot with several runs of each item: leave it out."
+                    raise InvalidTest.at(f"/{name}", "superfluous", detail)
     if isinstance(design, RunsDesign):
         digest = _digest_of_runs(request, design)
     else:
-        members: dict[str, object] = request.model_dump(exclude=IRRELEVANT_MEMBERS)
-        if members["floor"] is None:
-            del members["floor"]  # ids are as old as questions without floors
+        given: dict[str, object] = request.model_dump(exclude=IRRELEVANT_MEMBERS)
+        members = {name: value for name, value in given.items() if value is not None or name not in _LATER}
         digest = _digest([members, *named] if named else members)
     return ParsedPower(question, design, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
@@ -125,7 +139,7 @@ def _question(request: PowerFields, prefix: str = "", *, runs: bool) -> Question
         raise InvalidTest.at(f"{prefix}/alpha", "out_of_range", detail)
     _require_runs(request, runs=runs, prefix=prefix)
     others = {
-        name: getattr(request, name) for name in ("effect", "alpha", "alternative", "comparisons", "floor")
+        name: getattr(request, name) for name in ("effect", "alpha", "alternative", "comparisons", *_LATER)
     }
     return Question(solve, request.n or (), power, **others)
 
@@ -157,8 +171,13 @@ def _runs(runs: Any, where: str = "/design/v") -> RunsDesign:
     values, lengths = samples_in(column), lengths_of(column)
     if not len(lengths):
         raise InvalidTest.at(where, "empty", "There are no items: give at least one.")
-    if not np.isin(values, (0, 1)).all():
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
         detail = "A floor counts runs that are right or wrong: give 1 and 0."
+        if where == "/design/v":
+            item, *run = item_pointer(column, int(wrong.argmax())).split("/")
+            key = pointer_token(runs.ids[int(item)]) if isinstance(runs, ById) else item
+            where = "/".join([where, key, *run])
         raise InvalidTest.at(where, "not_right_or_wrong", detail)
     right = np.add.reduceat(values, np.cumsum(lengths) - lengths)
     return RunsDesign.of(map(int, right), map(int, lengths))
@@ -185,7 +204,7 @@ def _runs_of_files(form: Form, fields: Fields, job: Job) -> RunsDesign:
 
 def _digest_of_runs(request: PowerFields, design: RunsDesign) -> str:
     """Of the laws, in which the order of items and runs is lost."""
-    question, laws = request.model_dump(exclude={*IRRELEVANT_MEMBERS, "design"}), design.laws
+    question, laws = request.model_dump(exclude={*IRRELEVANT_MEMBERS, *_LATER[1:], "design"}), design.laws
     return _digest(
         [question, laws.items, laws.offset, list(map(repr, laws.laws)), laws.counts.tolist(), design.fewest]
     )
@@ -231,12 +250,6 @@ def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTe
     assert design.request_kind is not None
     document = Document(design.request_kind, design.request, prefixed(REQUEST), context)
     request = document.request()
-    if request.test == "bootstrap":
-        detail = "Power is for the permutation test: leave test out."
-        raise InvalidTest.at(f"{REQUEST}/test", "no_power", detail)
-    if request.exchange != "items":
-        detail = "Power is for tests that exchange items: leave exchange out."
-        raise InvalidTest.at(f"{REQUEST}/exchange", "exchange_has_no_interval", detail)
     refuse_to_store(store_of(request), INSIDE, f"{REQUEST}/store")
     return parse_request(document.kind, request, document.place, job)
 
@@ -286,7 +299,19 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
     assert parsed.pilot is not None
     pilot, budget = parsed.pilot, job.limits.budget
+    if pilot.options.test == "bootstrap":
+        detail = "Power is for the permutation test: leave test out."
+        raise InvalidTest.at(pilot.pointer_map("/test"), "no_power", detail)
+    if pilot.options.exchange == "both":
+        detail = "Power is for tests that exchange items, or runs, not both."
+        raise InvalidTest.at(pilot.pointer_map("/exchange"), "exchange_has_no_interval", detail)
     test = mapped(pilot.pointer_map, planned_test, pilot.data, pilot.spec, pilot.options, budget)
+    fixed = isinstance(test.problem, Runs)
+    if fixed or question.runs_per_item is not None or question.item_cost is not None:
+        parts = variance_of_difference(pilot.data, pilot.spec, test.problem)
+        return PreparedPower(
+            question, RunsPlan.of(parts, question, fixed=fixed), digest, _SECONDS_OF_SUM * _SUMS
+        )
     assert not isinstance(test.problem, Runs)
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"

@@ -360,7 +360,7 @@ def multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers
     if off.any():
         index = int(off.argmax())
         raise InvalidTest.at(
-            f"{pointer}/{_item_pointer(side, index)}",
+            f"{pointer}/{item_pointer(side, index)}",
             "off_unit",
             (
                 f"The score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded "
@@ -370,7 +370,8 @@ def multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers
     return nearest.astype(np.int64)
 
 
-def _item_pointer(side: Column | Repeated, index: int) -> str:
+def item_pointer(side: Column | Repeated, index: int) -> str:
+    """Return the place of a number: that of its item, and of the run in it."""
     if not isinstance(side, Repeated):
         return str(index)
     ends = np.cumsum(side.lengths)

@@ -75,35 +75,34 @@ def _squares(values: Whole) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceVariance:
-    """The variance of one item's difference of means: of the items' true differences, and of their runs."""
+    """The variance of one item's difference of means: of the items' true differences, and of their runs; `within` is that of one run of each system."""
 
     items: int
     between: Fraction
     runs: Fraction
+    within: Fraction
 
     def error(self, *, items: int = 1, runs: int = 1) -> float:
         """Return the standard error of the mean difference with so many times the items and their runs; raises OverflowError."""
         return math.sqrt((self.between + self.runs / runs) / (self.items * items))
 
 
-def difference_variance(
-    data: Scores, spreads: tuple[Spread | None, Spread | None], effects: Additive | None
-) -> DifferenceVariance | None:
+def difference_variance(data: Scores, effects: Additive | None) -> DifferenceVariance | None:
     """Return the parts of the variance of an item's difference; None for one item, or without two runs of each system.
 
     `effects` are those of the mean difference; without them the items are fixed, and only their runs vary.
     """
-    u, v = (None if spread is None else spread.within for spread in spreads)
+    u, v = (None if spread is None else spread.within for spread in (spread_of(data.u), spread_of(data.v)))
     items = len(data.u)
     if u is None or v is None or items < 2:
         return None
     runs = u * _mean_of_inverses(lengths_of(data.u)) + v * _mean_of_inverses(lengths_of(data.v))
     if effects is None:
-        return DifferenceVariance(items, Fraction(0), runs)
+        return DifferenceVariance(items, Fraction(0), runs, u + v)
     total = _squares(effects.stay) - Fraction(exact_total(effects.stay) ** 2, items)
     # An effect is the difference over the number of items.
     among = (items * effects.unit) ** 2 * total / (items - 1)
-    return DifferenceVariance(items, max(among - runs, Fraction(0)), runs)
+    return DifferenceVariance(items, max(among - runs, Fraction(0)), runs, u + v)
 
 
 def _mean_of_inverses(lengths: Integers) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,11 +18,11 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ...answers.gate import OnInconclusive, Policy, SliceRule
-from ...answers.power import Solve
+from ...answers.power import MOST_RUNS, Solve
 from ...answers.test import Alternative, Exchange, Method, Resampling
 from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
-from ...inputs.columns import MAX_DECIMALS
+from ...inputs.columns import MAX_DECIMALS, SKIPPED
 from ...inputs.outcomes import CELLS, columns_of
 from ..kinds import TestKind
 from .fields import (
@@ -533,7 +534,12 @@ Effect = Annotated[
 
 def _chance_or_runs(value: Any, info: ValidationInfo) -> Any:
     if type(value) not in {int, float, str, bool, type(None)}:
-        return samples(value, info)
+        try:
+            return samples(value, info)
+        except PydanticCustomError as error:  # no run can be left out
+            context = error.context or {}
+            flaws = [replace(flaw, detail=flaw.detail.removesuffix(SKIPPED)) for flaw in context["flaws"]]
+            raise PydanticCustomError("column", "{detail}", {**context, "flaws": tuple(flaws)}) from None
     if type(value) not in {int, float} or not 0 <= value <= 1:
         raise PydanticCustomError(
             "chance_or_runs", "Give a number from 0 to 1, or for runs a list with the runs of each item"
@@ -616,6 +622,18 @@ class PowerFields(Wire):
         None, "With solve false_alarm: the accuracy that is an alarm when a new run is below it.", ge=0, le=1
     )
     comparisons: int = option(1, "How many tests share alpha (Bonferroni).", ge=1, le=1_000_000)
+    runs_per_item: int | None = option(
+        None,
+        "Of a pilot with runs: the runs of each item by each system that are planned.",
+        ge=1,
+        le=MOST_RUNS,
+    )
+    item_cost: float | None = option(
+        None,
+        "Instead of runs_per_item: what a new item costs, in runs of it, for the best number of runs.",
+        gt=0,
+        le=LARGEST,
+    )
     timeout_s: Timeout = None
     store: Store = False
 
