@@ -157,7 +157,7 @@ def test_a_full_null_of_too_many_points_is_refused_with_advice(service: Any) -> 
     assert '"pmf": "summary"' in refused["detail"]
 
 
-def test_a_score_of_eleven_digits_beside_hundred_thousandths_is_what_is_written(service: Any) -> None:
+def test_a_score_of_eleven_digits_beside_hundred_thousandths_counts_as_written(service: Any) -> None:
     """86999999999.93 in units of 0.00001 has 16 digits, and its double is nearest to several such integers."""
     u, v = [86999999999.93, 1e-5, 2e-5, 0.03], [87e9, 0, 0, 0.1]
     differences = [Fraction(repr(float(a))) - Fraction(repr(float(b))) for a, b in zip(u, v, strict=True)]

@@ -230,7 +230,7 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("body", "pointer", "code"), REFUSED)
-def test_what_is_refused_is_named(service: Any, body: Any, pointer: str, code: str) -> None:
+def test_refusals_name_the_flaw(service: Any, body: Any, pointer: str, code: str) -> None:
     assert error_of(service.post(PATH, body)) == (pointer, code)
     inside = service.post("/v1/plan", {"kind": "preferences", "request": body})
     assert error_of(inside) == (f"/request{pointer}", code)
@@ -363,7 +363,7 @@ def test_a_board_says_why_it_has_no_strengths(service: Any) -> None:
         ({"kind": "preferences", "battles": [{**RIGHT, "model_a": ""}]}, "/battles", "empty_name"),
     ],
 )  # fmt: skip
-def test_what_a_board_refuses_is_named(service: Any, body: Any, pointer: str, code: str) -> None:
+def test_refusals_of_boards_name_the_flaw(service: Any, body: Any, pointer: str, code: str) -> None:
     assert error_of(service.post("/v1/compare", body)) == (pointer, code)
 
 

@@ -79,7 +79,7 @@ def test_a_test_keeps_the_name_of_its_metric(service: Any, format_: str) -> None
 
 
 @pytest.mark.parametrize("format_", REPORTS)
-def test_every_report_of_a_gate_lists_what_was_read_guessed_and_left_out(service: Any, format_: str) -> None:
+def test_every_report_of_a_gate_lists_readings_guesses_and_omissions(service: Any, format_: str) -> None:
     text = report(service, "/v1/gate", format_, {"file": ("t.csv", TABLE)}).replace("\\", "")
     assert "The format was guessed" in text
     assert "u is new and v is old, by their names." in text

@@ -48,7 +48,7 @@ def lines(side: list[Any]) -> str:
     ],
     ids=str,
 )
-def test_what_has_no_test_that_exchanges_runs(
+def test_statistics_without_a_test_that_exchanges_runs_are_refused(
     service: Any, more: dict[str, Any], place: str, code: str
 ) -> None:
     asked = {"u": U, "v": V, "exchange": "runs", **more}
@@ -77,7 +77,7 @@ def test_the_way_out_of_unequal_numbers(service: Any) -> None:
         assert "choices" not in errors[0]
 
 
-def test_answers_say_what_was_exchanged(service: Any) -> None:
+def test_answers_name_the_exchanged_units(service: Any) -> None:
     answer = service.post("/v1/tests/scores", EQUAL).json()
     assert (answer["exchange"], answer["generalises_to"]) == ("items", "new items")
     both = service.post("/v1/tests/scores", {**EQUAL, "exchange": "both", "exact_fraction": True}).json()

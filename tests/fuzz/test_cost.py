@@ -324,7 +324,7 @@ def least(work: Callable[[], object], enough_s: float) -> float:
 
 @examples(60)
 @given(st.sampled_from(FAMILIES), st.integers(0, 2**63))
-def test_a_small_body_costs_what_its_plan_says_and_never_holds_the_loop(
+def test_a_small_body_costs_its_plan_and_never_holds_the_loop(
     family: Callable[[Random], tuple[Kind, dict[str, object]]], seed: int
 ) -> None:
     kind, request = family(Random(seed))

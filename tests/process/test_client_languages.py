@@ -220,7 +220,7 @@ def test_its_tests_pass_against_a_real_server(tmp_path: Path) -> None:
     assert own > 20
 
 
-def test_the_compiler_accepts_and_refuses_what_the_api_does() -> None:
+def test_the_compiler_accepts_and_refuses_as_the_api_does() -> None:
     tsc = FOLDER_OF_CLIENT_TYPESCRIPT / "node_modules/typescript/bin/tsc"
     if not tsc.is_file():
         pytest.skip(

@@ -218,7 +218,9 @@ def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
         (["--alpha", "5%"], ["Write 0.05", "at --alpha"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_status_2(board: str, arguments: list[str], said: list[str]) -> None:
+def test_impossible_options_are_refused_with_status_2(
+    board: str, arguments: list[str], said: list[str]
+) -> None:
     result = quiet(board, *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     for text in said:

@@ -81,7 +81,7 @@ def test_a_mistake_in_a_file_is_named_by_file_and_line(tmp_path: Path) -> None:
     refuses([f"{path}, line 3"], "test", str(path))
 
 
-def test_a_choice_that_must_be_made_names_the_option_and_what_there_is() -> None:
+def test_a_necessary_choice_names_the_option_and_its_values() -> None:
     both = "lm_eval/two_filters/samples_gsm8k_2026-05-17T13-25-31.291152.jsonl"
     result = run("test", both, both)
     assert 'Choose the filter (--filter); there are: "strict-match", "flexible-extract".' in result.stderr
@@ -534,7 +534,7 @@ def test_a_spreadsheet_that_is_not_read_is_named_as_one(kind: str, said: str, tm
         refuses([said], "test", str(path), *more)
 
 
-def test_percent_signs_in_a_file_are_left_out_and_that_is_said(tmp_path: Path) -> None:
+def test_percent_signs_in_a_file_are_removed_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,u,v\na,50%,25%\nb,75%,50%\n")
     result = run("test", str(path))

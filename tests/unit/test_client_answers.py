@@ -335,7 +335,7 @@ def test_the_results_name_the_machine_and_the_versions(
     assert all(facts.values()), facts
 
 
-def test_what_names_the_machine_finds_every_fact_here() -> None:
+def test_the_description_of_the_machine_finds_every_fact_here() -> None:
     told = dict(machine.machine() + machine.versions())
     assert all(told.values()), told
 
@@ -399,7 +399,7 @@ def test_every_figure_of_a_page_is_a_cell_of_the_results(written: Results, name:
     assert figures <= cells
 
 
-def test_only_what_is_between_the_marks_is_rewritten_and_there_must_be_marks() -> None:
+def test_only_text_between_marks_is_rewritten_and_marks_are_required() -> None:
     opens, closes = readme_figures.OPENS, readme_figures.CLOSES
     assert readme_figures.replaced(f"a\n{opens}\nold\n{closes}\nb", "new") == f"a\n{opens}\nnew\n{closes}\nb"
     for broken in ("", opens, f"{opens}{closes}{closes}"):
@@ -421,7 +421,7 @@ def test_the_csv_has_every_line_of_the_figure_at_every_size() -> None:
     }
 
 
-def test_the_table_of_the_figure_says_what_its_csv_says(written: Results) -> None:
+def test_the_table_of_the_figure_agrees_with_its_csv(written: Results) -> None:
     for point in figure1.read():
         cell = written.cell("figure1", "Seconds", f"{point.source}: {point.line}", f"N = {point.items:,}")
         value, unit = cell.split()

@@ -140,7 +140,7 @@ def test_an_invalid_answer_is_reported_as_unreadable(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "csv", "svg", "png", "junit", "json"])
-def test_a_page_in_place_of_a_report_is_said_to_be_unreadable(format_: Any) -> None:
+def test_a_page_in_place_of_a_report_is_called_unreadable(format_: Any) -> None:
     page = httpx.Response(200, html="<html>Welcome to the airport</html>")
     with (
         client(lambda _: page) as asking,
@@ -363,7 +363,7 @@ RETRIED: dict[str, tuple[list[Step], dict[str, float], type[Exception] | None, l
 
 
 @pytest.mark.parametrize("name", RETRIED)
-def test_what_is_tried_again_and_after_which_waits(name: str) -> None:
+def test_retries_and_their_waits(name: str) -> None:
     steps, given, error, waits = RETRIED[name]
     options = dict(given)
     world = World(*steps, seconds_each=options.pop("seconds_each", 0.0))
@@ -611,7 +611,7 @@ def test_store_is_asked_for_once(answered: Callable[..., Client]) -> None:
         ("", "not a permalink"),
     ],
 )
-def test_only_what_is_a_permalink_of_this_server_is_asked(
+def test_only_permalinks_of_this_server_are_requested(
     answered: Callable[..., Client], permalink: str, said: str
 ) -> None:
     asked: list[str] = []
@@ -723,7 +723,7 @@ def test_many_questions_at_once_get_their_own_answers(found_of_client_asgi: dict
     assert {one.p_value for one in found_of_client_asgi["many"]} == {0.0625}
 
 
-def test_a_refusal_points_at_what_is_wrong(found_of_client_asgi: dict[str, Any]) -> None:
+def test_a_refusal_points_at_the_flaw(found_of_client_asgi: dict[str, Any]) -> None:
     error = found_of_client_asgi["refusal"]
     assert error.errors[0].pointer == "/v"
     assert "u has 3 items and v has 2" in str(error)

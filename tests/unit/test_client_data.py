@@ -377,7 +377,7 @@ def test_ids_are_not_a_system_of_a_board(way: str, beside: str) -> None:
     assert systems_of(compare(each)) == systems_of(wanted)
 
 
-def test_clusters_weights_and_gold_of_a_table_are_what_they_are_in_csv() -> None:
+def test_clusters_weights_and_gold_of_a_table_are_those_of_its_csv() -> None:
     frame = pd.DataFrame({"id": range(50), **BOARD, "cluster": [row // 5 for row in range(50)]})
     wanted = compare(BOARD, clusters=[row // 5 for row in range(50)])
     assert compare(frame).board.pairs == wanted.board.pairs

@@ -617,7 +617,7 @@ def test_a_judge_that_never_differs_beside_labels_of_many_digits() -> None:
 # Around the p-value
 
 
-def test_what_is_said_with_it() -> None:
+def test_few_labels_warn_and_intervals_are_left_out() -> None:
     rng = np.random.default_rng(6)
     few, enough = (run_test(**sample(rng, 200, n)) for n in (29, 30))
     assert [warning.code for warning in few.warnings] == ["few_labels"]

@@ -30,7 +30,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 @pytest.mark.parametrize("page", [page for page in GUIDE if docs_tables.TABLE.search(docs_pages.read(page))])
-def test_tables_are_what_the_code_says(page: str) -> None:
+def test_tables_are_those_of_the_code(page: str) -> None:
     text = docs_pages.read(page)
     assert docs_tables.written(text) == text, "run `make docs`"
 

@@ -54,7 +54,7 @@ def table() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("words", "statistic", "data"), table())
-def test_the_readme_says_what_the_table_says(words: str, statistic: str, data: str) -> None:
+def test_the_readme_agrees_with_the_table(words: str, statistic: str, data: str) -> None:
     found = [row.outcomes for row in ROWS if row.statistic == statistic and data in row.data]
     assert found
     outcomes = {one for each in found for one in each}
@@ -113,7 +113,7 @@ def test_exact_on_request_is_exact_and_inside_the_bracket() -> None:
 @pytest.mark.parametrize(
     "row", ROWS, ids=lambda row: f"{row.kind}-{row.statistic}-{row.data}".replace(" ", "-")
 )
-def test_an_answer_for_few_items_is_what_was_planned(row: Row) -> None:
+def test_an_answer_for_few_items_follows_its_plan(row: Row) -> None:
     """No exact method lost its certificate, and no bracket is called exact."""
     data = row.made(SIZES[0])
     said = run_test(data, row.spec, Options(pmf="none", samples=200), BUDGET)

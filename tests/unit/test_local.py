@@ -193,7 +193,7 @@ def test_a_report_without_its_libraries_is_refused(monkeypatch: pytest.MonkeyPat
     assert (refused.value.errors[0].pointer, refused.value.errors[0].code) == ("/?format", "not_installed")
 
 
-def test_a_deadline_holds_and_what_was_computing_ends() -> None:
+def test_a_deadline_holds_and_ends_the_computation() -> None:
     random = np.random.default_rng(0)
     u, v = random.normal(size=2000), random.normal(size=2000)
     with pytest.raises(DeadlineExceeded):
@@ -205,7 +205,7 @@ def test_a_deadline_holds_and_what_was_computing_ends() -> None:
 
 
 @pytest.mark.slow
-def test_importing_loads_nothing_but_what_is_used() -> None:
+def test_importing_loads_only_used_modules() -> None:
     code = (
         "import sys, exactperm\n"
         "assert not {'numpy', 'httpx', 'pydantic'} & set(sys.modules)\n"
@@ -224,7 +224,7 @@ def test_importing_loads_nothing_but_what_is_used() -> None:
     assert result.stdout == "[]\n"
 
 
-def test_the_package_lists_what_it_offers() -> None:
+def test_the_package_lists_its_members() -> None:
     assert set(exactperm.__all__) <= set(dir(exactperm))
     assert all(getattr(exactperm, name) is not None for name in exactperm.__all__)
     with pytest.raises(AttributeError):

@@ -66,7 +66,7 @@ def test_the_bytes_of_one_call_are_counted_together(root: Path) -> None:
         Folder(root, 5).read("sub/a.csv", "/u")
 
 
-def test_a_file_without_a_size_is_counted_by_what_it_gives() -> None:
+def test_a_file_without_a_size_is_counted_while_it_is_read() -> None:
     """Files of /proc report no size."""
     assert (Path("/proc/self") / "status").stat().st_size == 0
     with pytest.raises(BodyTooLarge):

@@ -172,7 +172,7 @@ def test_without_pandas_the_line_that_installs_it(
         result.to_frame()
 
 
-def test_the_metric_its_direction_and_what_was_read_are_shown() -> None:
+def test_the_metric_its_direction_and_the_reading_are_shown() -> None:
     paths = ("tests/data/asr/amazon.tsv", "tests/data/asr/google.tsv")
     two = files(u=paths[0], v=paths[1])
     tested, board = run(two), compare(compare_files(list(paths)))

@@ -128,7 +128,7 @@ def test_the_program_knows_every_extra() -> None:
     assert everything == f"exactperm[{','.join(sorted(extras))}]"
 
 
-def test_make_serve_installs_what_the_readme_says() -> None:
+def test_make_serve_installs_the_packages_of_the_readme() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^serve: \.venv/\.serve\b", makefile, re.MULTILINE)
     assert re.search(r"^\.venv/\.serve: requirements/serve\.txt\b", makefile, re.MULTILINE)
@@ -263,7 +263,9 @@ def test_a_test_is_in_quarantine_with_a_reason_and_for_at_most_fourteen_days() -
         ("= 3 passed =\n", ["x"], False),
     ],
 )
-def test_what_nobody_named_is_a_failure(tmp_path: Path, log: str, named: list[str], repeated: bool) -> None:
+def test_failures_outside_the_quarantine_are_failures(
+    tmp_path: Path, log: str, named: list[str], repeated: bool
+) -> None:
     (tmp_path / "log").write_text(log)
     (tmp_path / "list").write_text(
         "".join(f"tests/a.py::test_{one} | 2026-11-28 | a race\n" for one in named)

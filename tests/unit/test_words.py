@@ -425,7 +425,7 @@ def test_every_statistic_has_a_title_and_a_hint() -> None:
         assert entry["hint"].endswith(".")
 
 
-def test_every_statistic_says_what_one_has_and_what_one_asks() -> None:
+def test_every_statistic_has_its_data_and_question() -> None:
     """The page and the documentation group them so; a group without statistics would be a promise not kept."""
     data, questions = ([one["name"] for one in META[group]] for group in ("data", "questions"))
     for entry in STATISTICS:
@@ -462,7 +462,7 @@ def test_every_role_of_a_file_has_a_name() -> None:
     assert len(set(titles.values())) == len(titles)
 
 
-def test_every_option_of_the_readers_is_there_and_offers_what_the_reader_takes() -> None:
+def test_every_option_of_the_readers_offers_the_values_of_the_reader() -> None:
     assert set(OPTIONS) == set(OPTION_NAMES) - {"statistic"}
     hints = get_type_hints(ReaderOptions)
     for name, option in OPTIONS.items():

@@ -50,7 +50,7 @@ def test_the_most_wanted_representation_is_chosen(accept: str | None, wanted: st
 
 
 @pytest.mark.parametrize("accept", ["image/png", "text/html", "application/json;q=0", "nonsense"])
-def test_what_is_not_acceptable_is_said(accept: str) -> None:
+def test_an_unacceptable_format_is_refused_by_name(accept: str) -> None:
     with pytest.raises(NotAcceptable):
         representation(accept, None, OFFERED)
 
@@ -81,7 +81,7 @@ def test_json_is_read_with_or_without_its_charset(header: str) -> None:
         ("application/jsonx", None),
     ],
 )
-def test_what_cannot_be_read_is_refused(header: str | None, coding: str | None) -> None:
+def test_unreadable_files_are_refused(header: str | None, coding: str | None) -> None:
     with pytest.raises(UnsupportedMedia):
         body_of(header, coding, "scores")
 

@@ -72,7 +72,7 @@ def test_a_variable_of_a_setting_that_is_gone_is_refused_with_what_to_use_now(
 
 
 @pytest.mark.parametrize("name", REMOVED)
-def test_what_is_used_instead_is_a_setting(name: str) -> None:
+def test_replacements_of_removed_settings_are_settings(name: str) -> None:
     assert name not in Settings.model_fields
     assert isinstance(getattr(Settings(), name), int | float)  # it is fixed, or derived
     for instead in re.findall(r"EXACTPERM_(\w+)", REMOVED[name]):
@@ -117,7 +117,7 @@ def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> No
     assert all(later - earlier >= ROUNDS for earlier, later in itertools.pairwise(rounds))
 
 
-def test_short_turns_share_what_one_may_take_and_then_the_loop_goes_round() -> None:
+def test_short_turns_share_the_time_of_one_and_then_the_loop_goes_round() -> None:
     together = 4
     taken = taken_in_turns(SHORT_TURNS_S / together - LEAST_S)
     assert [name for name, _ in taken] == list(range(30))
@@ -143,7 +143,7 @@ def test_a_turn_lasts_until_somebody_else_has_one() -> None:
 # A bucket fills with time up to what may be saved, and is overdrawn by one piece of work at most.
 
 
-def test_over_a_long_time_no_more_is_spent_than_the_share_and_what_was_saved() -> None:
+def test_over_a_long_time_no_more_is_spent_than_the_share_and_the_savings() -> None:
     chance, bucket = random.Random(0), TokenBucket(0.1, 0.05)
     now = spent = 0.0
     for _ in range(20_000):
@@ -155,7 +155,7 @@ def test_over_a_long_time_no_more_is_spent_than_the_share_and_what_was_saved() -
     assert 0.1 * now <= spent <= 0.1 * now + 0.05 + 0.004
 
 
-def test_what_was_overdrawn_has_to_be_made_up_first() -> None:
+def test_overdrawn_time_has_to_be_made_up_first() -> None:
     bucket = TokenBucket(0.5, 1.0)
     assert bucket.left(100.0)
     bucket.spend(3.0)

@@ -192,7 +192,7 @@ def test_any_level_has_an_interval_that_holds_the_observed_mean(level: float, de
     assert result.width <= (result.high - result.low) / 500
 
 
-def test_swapping_scaling_and_reordering_do_to_the_ends_what_they_do_to_the_data() -> None:
+def test_swapping_scaling_and_reordering_change_the_ends_as_the_data() -> None:
     generator = np.random.default_rng(11)
     for n, top in ((15, 2000), (50, 3), (300, 2000)):
         effects = generator.integers(-top, top, n)
@@ -226,7 +226,7 @@ def test_units_of_no_size_and_no_effect_have_no_say() -> None:
     assert with_it == plan(column(effects[1:]), column(sizes[1:]), TWENTIETH, BUDGET).solve()
 
 
-def test_what_does_not_fit_the_budget_is_refused_beforehand() -> None:
+def test_a_test_beyond_the_budget_is_refused_beforehand() -> None:
     values = np.random.default_rng(0).integers(-(2**40), 2**40, 60)
     with pytest.raises(NotAnIntervalError, match="would take"):
         plan(values, None, TWENTIETH, Budget(operations=1_000_000))

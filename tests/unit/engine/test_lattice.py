@@ -124,7 +124,7 @@ def test_totals_of_64_bit_integers_never_overflow(values: list[int]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-1000, 1000)), max_size=30))
-def test_cluster_sums_are_what_a_dictionary_adds_up(rows: list[tuple[int, int]]) -> None:
+def test_cluster_sums_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
     codes, values = integers(*(row[0] for row in rows)), integers(*(row[1] for row in rows))
     expected = [sum(value for code, value in rows if code == wanted) for wanted in range(5)]
     assert sum_by_cluster(values, codes, 5).tolist() == expected

@@ -465,7 +465,7 @@ def test_lobes_that_are_not_mirror_images_are_both_solved() -> None:
     assert abs(result.log_p - log_truth) <= result.relative_error_bound + 1e-12
 
 
-def test_the_grid_does_not_add_up_directly_what_it_did_not_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grid_adds_up_directly_only_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """900 items and one giant: 23 s of additions followed a transform of 0.3 s that proved nothing."""
     generator = np.random.default_rng(3)
     stay = generator.integers(0, 3, (900, 2))
@@ -505,7 +505,7 @@ def test_dp_holds_no_more_than_its_price_says() -> None:
     assert peak <= costs["dp"].bytes
 
 
-def test_what_is_allowed_is_some_times_the_plan() -> None:
+def test_the_allowed_time_is_a_multiple_of_the_plan() -> None:
     form, _ = ring(3_000, 0.5)
     deep, allowed = deep_price(form), allowance_of(form)
     assert deep.transforms < allowed.nanoseconds <= 3.0 * max(deep.transforms, FLOOR_NS)

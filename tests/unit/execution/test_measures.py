@@ -199,7 +199,7 @@ def test_the_cache_keeps_within_its_entries() -> None:
 
 
 @pytest.mark.parametrize(("max_bytes", "max_entries"), [(0, 10), (10**9, 0), (10_000, 10)])
-def test_what_is_too_large_or_not_wanted_is_not_kept(max_bytes: int, max_entries: int) -> None:
+def test_large_or_unwanted_answers_are_not_kept(max_bytes: int, max_entries: int) -> None:
     cache: Cache[str] = Cache(max_bytes, max_entries)
     cache.put(b"key", "value", 9_000, now=0.0)
     assert len(cache) == 0
@@ -261,7 +261,7 @@ def asking(
     return asyncio.ensure_future(single_flight.join(key, work, deadline_s, LONG_S))
 
 
-def test_a_herd_computes_once_and_all_but_the_first_are_told() -> None:
+def test_a_herd_computes_once_and_all_but_the_first_share_the_answer() -> None:
     async def scenario() -> None:
         single_flight, work = SingleFlight(), Work()
         herd = [asking(single_flight, work) for _ in range(50)]
@@ -391,7 +391,7 @@ def test_memory_is_given_back_when_a_peak_is_over_and_not_while_requests_hold_it
     assert not peaks.over(110 * MIB, 0)
 
 
-def test_what_stays_is_not_asked_for_again_and_again() -> None:
+def test_lasting_memory_is_not_requested_again_and_again() -> None:
     peaks = Peaks(100 * MIB)
     assert peaks.over(300 * MIB, 0)
     peaks.gave_back(300 * MIB, 0)
@@ -399,7 +399,7 @@ def test_what_stays_is_not_asked_for_again_and_again() -> None:
     assert peaks.over(400 * MIB, 0)
 
 
-def test_what_requests_held_at_the_time_is_given_back_when_they_have_gone() -> None:
+def test_bytes_of_ended_requests_are_given_back() -> None:
     peaks = Peaks(100 * MIB)
     assert peaks.over(300 * MIB, 100 * MIB)
     peaks.gave_back(300 * MIB, 100 * MIB)

@@ -165,7 +165,7 @@ def test_a_call_that_overran_may_end_if_that_is_soon() -> None:
     assert scheduler.plan(call, 0.4, now=1.5) == "go"
 
 
-def test_what_is_pending_shrinks_as_it_is_worked_off_and_never_beyond_a_deadline() -> None:
+def test_pending_work_shrinks_as_it_is_done_and_never_beyond_a_deadline() -> None:
     scheduler = scheduler_of()
     call = Call(10.0, 1, ends_by=100.0)
     scheduler.enter(call)

@@ -315,7 +315,7 @@ def test_items_that_moved_are_named_by_their_ids_and_counted_before_clustering()
     assert moved_of(data, "signed_rank") == Moved(toward_u=("a", "d"), toward_v=("b",))
 
 
-def test_items_of_every_kind_are_ranked_by_what_they_say() -> None:
+def test_items_of_every_kind_are_ranked_by_how_far_they_moved() -> None:
     gold = [["a", "b", "c"], ["a", "b"], ["a"]]
     u, v = [["a", "b", "c"], ["x", "x"], ["a"]], [["a", "x", "x"], ["a", "x"], ["a"]]
     assert moved_of(Predictions(gold, u, v), "token_accuracy") == Moved(("0",), ("1",))
@@ -344,7 +344,7 @@ def test_ids_are_part_of_the_identity_only_where_the_answer_names_them() -> None
     assert named != digest(["a", "b", "c"])
 
 
-def test_a_digest_without_items_that_moved_is_what_it_was() -> None:
+def test_a_digest_without_moved_items_stays_the_same() -> None:
     data, spec = Scores(column([1, 2]), column([0, 5])), StatisticSpec("mean_difference")
     assert request_digest(data, spec, Options(), "1") == request_digest(data, spec, Options(), "1", None)
     assert request_digest(data, spec, Options(), "1") != request_digest(
@@ -583,6 +583,6 @@ def test_one_system_differs_from_itself_in_at_most_alpha_of_data_sets(design: De
 
 
 @pytest.mark.parametrize("design", REFUSED, ids=lambda one: one.name)
-def test_what_is_refused_would_differ_far_more_often(design: Design) -> None:
+def test_refused_shapes_would_differ_far_more_often(design: Design) -> None:
     """Other numbers of runs: so much would be found here if they were taken."""
     assert rejections(design, 300) > 0.2 * 300

@@ -76,7 +76,7 @@ def test_an_empty_comparison_is_never_a_pass() -> None:
         finish_gate([], "pass", "1")
 
 
-def test_what_does_not_fit_the_budget_is_refused_by_either_test() -> None:
+def test_data_beyond_the_budget_is_refused_by_either_test() -> None:
     rng = np.random.default_rng(3)
     u, v = rng.normal(size=300), rng.normal(size=300)
     for margin in (0.0, 0.1):
@@ -151,7 +151,7 @@ def test_hopeless_regressions_stay_apart_after_holm() -> None:
         ),
     ],
 )
-def test_sentences_say_what_was_asked_and_found(asked: Metric, hypothesis: str, reason: str | None) -> None:
+def test_sentences_have_question_and_result(asked: Metric, hypothesis: str, reason: str | None) -> None:
     (found,) = decide(asked).metrics
     assert found.hypothesis == hypothesis
     if reason is None:

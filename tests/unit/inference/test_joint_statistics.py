@@ -140,7 +140,7 @@ def test_f1_of_tp_fp_fn_is_f1_of_two_sums(items: int, top: int) -> None:
         assert (found.items.wins, found.items.losses) == (expected.items.wins, expected.items.losses)
 
 
-def test_units_are_counted_by_what_was_sent() -> None:
+def test_units_are_counted_as_sent() -> None:
     # A false positive for a false negative: the counts differ, and F1 does not.
     data = Counts(
         {"tp": np.array([5, 4, 3]), "fp": np.array([1, 2, 0]), "fn": np.array([0, 2, 4])},
@@ -177,7 +177,7 @@ def test_the_fraction_of_f1_of_clusters_comes_with_any_method() -> None:
     assert len(fractions) == 1
 
 
-def test_a_fraction_that_would_take_too_long_is_refused_with_what_it_would_take() -> None:
+def test_a_fraction_that_would_take_too_long_is_refused_with_its_price() -> None:
     data, _ = drawn_f1(3000, 40, 1)
     with refused(None, "/exact_fraction", "enumeration or dp", error=PlanTooLarge):
         prepare(data, F1, Options(exact_fraction=True), BUDGET)
@@ -204,7 +204,7 @@ def test_the_picture_costs_no_more_than_the_p_value_and_a_little() -> None:
             assert test.look.seconds <= max(0.2, 1.1 * test.plan.chosen.seconds)
 
 
-def test_a_sampled_look_at_the_null_is_said_to_be_one() -> None:
+def test_a_sampled_null_is_labelled_as_sampled() -> None:
     data, _ = drawn_f1(3000, 40, 6)
     found = run_test(data, F1, Options(), BUDGET)
     assert found.method.exact

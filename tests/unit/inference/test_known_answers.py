@@ -162,7 +162,7 @@ def test_underflow_is_given_by_its_logarithm_and_never_as_0(n: int) -> None:
     check_record(record, Fraction(1, 2**n))
 
 
-def test_monte_carlo_is_reported_as_what_it_is() -> None:
+def test_monte_carlo_is_reported_as_sampled() -> None:
     record = score(U, V, method="monte_carlo", samples=5000, seed=0)
     sampled: Any = record.method.monte_carlo
     assert (sampled.samples, sampled.seed) == (5000, 0)
@@ -175,7 +175,7 @@ def test_monte_carlo_is_reported_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", *EXACT_METHODS, "monte_carlo"])
-def test_the_plan_says_what_the_test_then_does(method: Method) -> None:
+def test_the_plan_predicts_the_method_of_the_test(method: Method) -> None:
     data, spec = Scores(column(U), column(V)), StatisticSpec("mean_difference")
     options = Options(method=method)
     planned = plan_record(prepare(data, spec, options, Budget()))

@@ -232,7 +232,7 @@ def test_a_method_of_seconds_gives_way_to_samples_that_name_it(statistic: str) -
     assert (patient.method.exact, patient.p_value) == (True, exact.p_value)
 
 
-def test_what_is_planned_by_default_never_takes_long_where_samples_do_not() -> None:
+def test_default_plans_never_take_long_where_samples_do_not() -> None:
     for statistic in ("kappa", "mcc", "balanced_accuracy", "f1"):
         for items in (20, 40, 50, 60, 80):
             plan = plan_record(prepare(two(items), StatisticSpec(statistic), QUIET, Budget()))

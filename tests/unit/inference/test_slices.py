@@ -262,7 +262,7 @@ def test_a_gate_by_slices_tests_their_margin() -> None:
     assert slices.p_value == 1.0
 
 
-def test_a_gate_does_not_pass_what_no_slice_could_have_shown() -> None:
+def test_a_gate_does_not_pass_where_no_slice_could_have_failed() -> None:
     gate = exactperm.gate(U, V, slices=list(map(str, range(18))), fail_if_any_slice=True)
     assert gate.verdict == "inconclusive"
     assert "too few items differ" in gate.reason

@@ -34,7 +34,7 @@ PARQUET = parquet_of({name: [row[at] for row in ROWS] for at, name in enumerate(
 
 @pytest.mark.parametrize("content", [workbook(Scores=[HEADER, *ROWS]), PARQUET], ids=["xlsx", "parquet"])
 @pytest.mark.parametrize("format_", ["auto", "csv"])
-def test_a_table_is_what_it_is_in_csv(format_: str, content: bytes) -> None:
+def test_a_table_is_read_as_its_csv(format_: str, content: bytes) -> None:
     reading = read_files(format_, {"file": content})
     assert columns(reading) == ([0.1, 1, 0.35], [1, 0, 1])
     assert reading.data.pairing.ids == ["a", "b", "c"]
@@ -187,7 +187,7 @@ def test_four_columns_are_counts() -> None:
     }
 
 
-def test_doubles_stay_what_they_are() -> None:
+def test_doubles_stay_unchanged() -> None:
     array = np.array([[0.1, 0.2], [1 / 3, 1e-300]])
     table = read_npy(npy(array))
     assert np.array_equal(np.stack([table["u"], table["v"]], axis=1), array)

@@ -70,7 +70,7 @@ def test_the_scores_are_those_of_the_file_and_the_guess_reads_them_alike(format_
 
 @pytest.mark.parametrize("format_", [name for name in LOGS if name != "npy"])
 @pytest.mark.parametrize("dress", ["bom", "crlf", "blank lines", "compact", "indented"])
-def test_the_guess_reads_what_the_format_reads_however_it_is_written(format_: str, dress: str) -> None:
+def test_the_guess_reads_every_spelling_of_the_format(format_: str, dress: str) -> None:
     names, options = LOGS[format_]
     whole = format_ in {"helm", "json-object"}
 
@@ -90,7 +90,7 @@ def test_the_guess_reads_what_the_format_reads_however_it_is_written(format_: st
 
 
 @pytest.mark.parametrize("format_", ["lighteval", "lm-eval"])
-def test_a_first_line_that_is_longer_than_what_is_looked_at_is_recognised(format_: str) -> None:
+def test_a_first_line_longer_than_the_look_is_recognised(format_: str) -> None:
     names, options = LOGS[format_]
     contents = {}
     for role, name in names.items():

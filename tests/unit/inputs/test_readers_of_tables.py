@@ -46,7 +46,7 @@ READ: dict[str, tuple[dict[str, str], dict[str, str], tuple[list[float], list[fl
 
 
 @pytest.mark.parametrize("name", READ)
-def test_scores_of_tables_are_read_and_what_was_done_is_said(name: str) -> None:
+def test_scores_of_tables_are_read_with_notes(name: str) -> None:
     files, options, wanted, note = READ[name]
     reading = read_files("csv", files, **options)
     assert columns(reading) == wanted
@@ -324,7 +324,7 @@ def test_the_guess_looks_at_the_name_and_at_options_and_says_so() -> None:
     assert reading.notes[0].startswith("The format was guessed from the option delimiter: csv (")
 
 
-def test_an_empty_file_is_said_to_be_empty_at_once() -> None:
+def test_an_empty_file_is_refused_as_empty_at_once() -> None:
     for content in ("", "\ufeff", "\n\n"):
         refuses("no_items", "/files/file", "auto", {"file": content})
     refuses(None, "/files/v", "auto", {"u": "id,score\na,1\n", "v": ""})

@@ -330,7 +330,7 @@ def test_groups_and_clusters_are_of_segments_systems_or_documents() -> None:
     assert data.pairing.clusters.tolist() == [0, 1, 0, 1]
 
 
-def test_systems_that_are_not_rated_are_said() -> None:
+def test_unrated_systems_are_named() -> None:
     files = {"gold": GOLD + "refB 1\nrefB 1\nrefB 0\n", "u": ONE + "C 1\n", "v": TWO}
     notes = read_files("mt-metrics-eval", files).notes
     assert any("1 systems without human scores were left out" in note and '"C"' in note for note in notes)

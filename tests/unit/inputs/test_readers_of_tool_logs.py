@@ -59,7 +59,7 @@ def test_ids_that_only_one_log_has_are_named_or_dropped() -> None:
     assert noted(reading, "2 items that only v has")
 
 
-def test_an_archive_says_what_its_json_would() -> None:
+def test_an_archive_is_read_as_its_json() -> None:
     path = EXCERPTS / "inspect" / "scored.eval"
     with zipfile.ZipFile(path) as found:
         header = json.loads(found.read("header.json"))
@@ -288,7 +288,7 @@ def test_another_number_of_repeats_is_refused() -> None:
     refuses("unequal_repeats", None, "promptfoo", {"file": export(*rows)}, on_missing="drop")
 
 
-def test_two_files_pair_by_what_the_tests_ask() -> None:
+def test_two_files_pair_by_the_questions_of_the_tests() -> None:
     first = export(row("x", 1), row("y", 0))
     edited = export(row("y", 1, "b", testCase={"vars": {"q": "y"}, "assert": []}), row("x", 0, "b"))
     data = scores(read_files("promptfoo", {"u": first, "v": edited}).data)

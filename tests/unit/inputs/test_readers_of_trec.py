@@ -103,7 +103,7 @@ def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
     return found
 
 
-def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path]) -> None:
+def test_the_default_measure_is_named(runs: dict[str, Path]) -> None:
     taken, chosen = read_files("trec", runs), read_files("trec", runs, measure="map")
     assert (
         "No measure was given: map was taken; the option measure chooses another, such as ndcg or P_10."

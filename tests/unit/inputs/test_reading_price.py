@@ -82,7 +82,7 @@ def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("nothing_is_read")
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_refused_by_what_it_declares(name: str) -> None:
+def test_a_bomb_is_refused_by_its_declared_size(name: str) -> None:
     with refused(None, "/files/u", error=BodyTooLarge):
         price.seconds(Source("u", "x", BOMBS[name]), SMALL)
 
@@ -130,7 +130,7 @@ def test_rows_of_several_systems_are_not_items() -> None:
     [[None, *["x" * 1_000] * 899], [[0] * 1_000] * 900, [{"a": [0] * 1_000}] * 900],
     ids=["texts", "lists", "records"],
 )
-def test_what_repeats_itself_is_measured_before_it_becomes_text(
+def test_repeated_values_are_measured_before_they_become_text(
     column: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dictionary has each text once, and lists of zeros are a few bytes for any total of the rows."""
@@ -176,7 +176,7 @@ ORDERED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ORDERED)
-def test_what_is_refused_for_its_memory_takes_as_much(name: str) -> None:
+def test_requests_refused_for_their_memory_would_take_as_much(name: str) -> None:
     """Half of what reading it takes is refused by the footer, so that nothing that fits is."""
     content = compressed(**ORDERED[name])
     source = Source("file", "x", content)
@@ -352,7 +352,7 @@ def test_a_line_of_quotes_takes_the_memory_of_its_text(line: str, delimiter: str
 
 
 @pytest.mark.parametrize("rows", [1_000, 100_000])
-def test_prices_grow_with_what_is_declared(rows: int) -> None:
+def test_prices_grow_with_the_declared_size(rows: int) -> None:
     """Not below a fifth of what it took where the rates were measured, nor above twice that."""
     zeros = np.zeros(rows, dtype=np.int8)
     took = {  # microseconds a row

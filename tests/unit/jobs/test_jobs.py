@@ -111,7 +111,7 @@ def test_a_chunk_counts_once_and_never_after_the_end(store: Store) -> None:
     assert store.input(job, 0) is None
 
 
-def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store, clock: list[float]) -> None:
+def test_an_expired_job_is_gone_and_its_row_stays_for_as_long_again(store: Store, clock: list[float]) -> None:
     job, kept = submitted(store, key="k"), store.keep("a", ANSWER, 10**9)
     assert store.succeed(job, ANSWER)
     assert store.kept(job, "a") == store.kept(kept, "a") == ANSWER
@@ -376,7 +376,7 @@ def test_nothing_else_is_read(said: Any) -> None:
         codec.loaded(zlib.compress(codec.LENGTH.pack(len(text)) + text))
 
 
-def test_a_list_cannot_hide_what_it_costs() -> None:
+def test_a_list_cannot_hide_its_cost() -> None:
     """Which tests are planned is not known beforehand: every tenth was, and the others could take hours in one chunk."""
     dear = {
         "u": [0.123457 * i % 1 for i in range(10)],

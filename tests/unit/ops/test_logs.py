@@ -81,7 +81,7 @@ def test_a_json_line_holds_any_text_and_nothing_but_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_exception_is_its_type_and_place_and_not_what_it_says(form: Format) -> None:
+def test_an_exception_is_its_type_and_place_and_not_its_message(form: Format) -> None:
     with logged(form) as (logger, out):
         try:
             int(SECRET)
@@ -147,7 +147,7 @@ def test_values_that_are_not_json_are_named_by_type(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_line_of_a_request_has_time_level_and_what_it_is_given(
+def test_the_line_of_a_request_has_time_level_and_its_fields(
     form: Format, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given: dict[str, Any] = {"route": "/v1/gate", "status": 409, "total_ms": 1.5, "trace_id": None}
@@ -409,7 +409,7 @@ def said(kind: type[Histogram], observed: list[tuple[str, float]]) -> tuple[byte
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), SECONDS), max_size=12))
-def test_it_says_what_the_librarys_histogram_says(observed: list[tuple[str, float]]) -> None:
+def test_it_writes_the_text_of_the_librarys_histogram(observed: list[tuple[str, float]]) -> None:
     assert said(Durations, observed) == said(Histogram, observed)
 
 
@@ -504,7 +504,7 @@ def failing(text: str) -> str:
     raise AssertionError(text)
 
 
-def test_an_exception_is_logged_by_type_and_place_and_not_by_what_it_says() -> None:
+def test_an_exception_is_logged_by_type_and_place_without_its_message() -> None:
     line = failing("s3cr3t\ns3cr3t")
     assert "s3cr3t" not in line
     assert "\n" not in line

@@ -352,9 +352,7 @@ def test_invalid_bytes_after_a_chunked_body_are_refused(after: bytes) -> None:
 @pytest.mark.parametrize(
     "end", [b"0\r\nX: y\r\n\r\n", b"0;x\r\n\r\n", chunk(b"0\r\n\r\n") * MOST_ENDS + b"0\r\n\r\n"]
 )
-def test_what_follows_an_end_in_one_piece_that_is_not_found_has_to_be_sent_again(
-    end: bytes, after: bytes
-) -> None:
+def test_requests_after_an_unnoticed_end_have_to_be_sent_again(end: bytes, after: bytes) -> None:
     seen, wire = served([CHUNKED + chunk(b"a") + end + after])
     assert len(seen.bodies) == 1
     assert b"connection: close\r\n" in wire.written
@@ -504,7 +502,7 @@ REQUESTS = {
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS.keys())
 @pytest.mark.parametrize("messages", RESPONSES)
 @pytest.mark.parametrize("pause", [False, True])
-def test_a_client_reads_what_the_application_sends(
+def test_a_client_reads_the_answers_of_the_application(
     request_: bytes, messages: list[Message], pause: bool
 ) -> None:
     wire, error = answered(request_, messages, pause=pause)
@@ -711,7 +709,7 @@ def test_an_idle_connection_is_closed_after_its_time_and_not_before() -> None:
         runner.run(scenario(loop))
 
 
-def test_a_connection_that_said_it_closes_serves_nothing_after_it_has_lingered() -> None:
+def test_a_closing_connection_serves_nothing_after_it_has_lingered() -> None:
     async def early(scope: Scope, receive: Receive, send: Send) -> None:
         headers = [OK, (b"connection", b"close")]
         await send({"type": "http.response.start", "status": 413, "headers": headers})

@@ -138,7 +138,7 @@ def test_a_worse_system_that_ranks_higher_has_the_other_sign(record: CompareReco
 
 
 @pytest.mark.parametrize("size", [12, 50])
-def test_what_is_untestable_is_hatched_and_named(size: int) -> None:
+def test_untestable_pairs_are_hatched_and_named(size: int) -> None:
     plain = compared([f"s{k}" for k in range(size)], some_scores(size, 100))
     assert b"<pattern" not in board_picture(plain, "heatmap").svg()
     pairs = tuple(replace(one, relation="untestable") for one in plain.main_board.pairs)
@@ -406,7 +406,7 @@ def test_an_svg_with_scripts_that_our_font_lacks_has_room(picture: str) -> None:
     assert_apart(compared(names, some_scores(10)), picture, in_our_font=False)
 
 
-def test_what_touches_is_seen() -> None:
+def test_touching_texts_are_noticed() -> None:
     boxes = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[2, 0], [4, 1]]], float)
     assert touching(boxes) == [(0, 1)]
 

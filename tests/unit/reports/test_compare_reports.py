@@ -238,7 +238,7 @@ def test_a_pair_turned_around() -> None:
     assert toward(pair, pair.v) == (-pair.difference, "worse")
 
 
-def test_an_empty_best_set_is_said_to_be_empty(board: CompareRecord) -> None:
+def test_an_empty_best_set_is_called_empty(board: CompareRecord) -> None:
     groups = board.main_board.groups
     assert groups is not None
     record = board.with_board(replace(board.main_board, groups=replace(groups, best_set=())))

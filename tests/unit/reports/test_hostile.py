@@ -246,7 +246,7 @@ def test_our_own_code_spans_stay_and_other_markup_does_not() -> None:
     )
 
 
-def test_an_unknown_statistic_is_said_as_a_label(described: TestRecord) -> None:
+def test_an_unknown_statistic_is_shown_as_a_label(described: TestRecord) -> None:
     formula = replace(described, statistic=StatisticRecord("hits/(hits+misses)", 0.1, 0.5, 0.4))
     assert "“hits/(hits+misses)”" in sentences(formula)[0]
 

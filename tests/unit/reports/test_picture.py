@@ -226,7 +226,7 @@ def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None
         "no mass",
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_not_drawn_and_nothing_breaks(
+def test_unknown_values_are_not_drawn_and_nothing_breaks(
     record: Callable[..., TestRecord], null: NullRecord
 ) -> None:
     odd = replace(record(), null=null)
@@ -379,7 +379,7 @@ def test_a_title_stands_on_its_own_side_of_alpha(record: Callable[..., TestRecor
     assert scene(record(p_value=0.0500000004, log10_p_value=-1.3)).title != "p = 0.05"
 
 
-def test_a_resampled_null_of_several_sums_is_drawn_and_said_to_be_sampled() -> None:
+def test_a_resampled_null_of_several_sums_is_drawn_and_labelled_as_sampled() -> None:
     rng = np.random.default_rng(8)
     u, v = ({name: rng.integers(0, 9, 50) for name in ("tp", "incorrect")} for _ in range(2))
     options = Options(test="bootstrap", samples=2_000)
@@ -564,7 +564,7 @@ def drawn(cwd: Path, before: str = "", **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_only_what_the_font_lacks_is_replaced() -> None:
+def test_only_characters_that_the_font_lacks_are_replaced() -> None:
     text = "\u03a9 \u2013 \u2265 \u2026 \u05e9 caf\u00e9"
     assert printable(text) == text
     assert printable("a\u0928\u0e20\u7cfb\ud55cz") == "a\ufffd\ufffd\ufffd\ufffdz"

@@ -63,7 +63,7 @@ def one(text: str) -> dict[str, str]:
     return found
 
 
-def test_the_line_says_what_a_log_needs(record: Make) -> None:
+def test_the_line_has_the_facts_for_a_log(record: Make) -> None:
     assert line(record(), ID) == (
         "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
         "[alpha_unattainable] t_9f86d081884c7d65"
@@ -97,7 +97,7 @@ def test_markdown_is_verdict_table_and_sentences(record: Make) -> None:
     assert rest[-2:] == ["<sub>exactperm t_9f86d081884c7d65, method `fft`</sub>", ""]
 
 
-def test_markdown_has_what_was_asked_for_beside(described: TestRecord) -> None:
+def test_markdown_has_the_requested_additions(described: TestRecord) -> None:
     text = markdown(described, ID)
     (cells,) = table(text)
     assert (cells["95 % interval"], cells["d_z"]) == ("0.02 to 0.07", "2.18")
@@ -222,7 +222,7 @@ def test_the_markdown_of_a_gate_has_a_row_for_every_metric(gate: Gate) -> None:
     assert "* `f1`, toward `candidate`: `q-17`, `q-3`" in text
 
 
-def test_a_warning_that_several_metrics_have_is_said_once(gate: Gate) -> None:
+def test_a_warning_of_several_metrics_is_shown_once(gate: Gate) -> None:
     warned = replace(GATE_TEST, warnings=(WarningRecord("sampled", "It was sampled."),))
     text = gate_markdown(gate(metric_of(warned, name="a"), metric_of(warned, name="b")), "g_1")
     assert text.count("> **sampled**: It was sampled.") == 1
@@ -478,7 +478,7 @@ def test_a_failure_says_why_and_how_large_the_difference_is(gate: Gate) -> None:
 GATE_REASON = "p = 0.03125 <= alpha = 0.05: the candidate is significantly better than the baseline."
 
 
-def test_the_properties_are_what_was_asked_and_found(gate: Gate) -> None:
+def test_the_properties_are_question_and_result(gate: Gate) -> None:
     root = read(
         gate(metric_of(GATE_TEST, policy="improve", margin=0.01, p=0.02, adjusted=0.04), ("b", "pass"))
     )

@@ -115,7 +115,7 @@ def test_a_sampled_p_value_is_about_and_has_its_interval(record: Make) -> None:
     ) in sentences(made)[1]
 
 
-def test_a_bracketed_p_value_is_said_as_its_bounds(record: Make) -> None:
+def test_a_bracketed_p_value_is_shown_as_its_bounds(record: Make) -> None:
     made = record(
         method=BOUNDED,
         p_value=0.0123,
@@ -130,7 +130,7 @@ def test_a_bracketed_p_value_is_said_as_its_bounds(record: Make) -> None:
 
 
 @pytest.mark.parametrize("method", [SAMPLED, BOUNDED])
-def test_what_the_bounds_leave_open_is_said_to_be_open(record: Make, method: MethodRecord) -> None:
+def test_relations_that_the_bounds_leave_open_are_undecided(record: Make, method: MethodRecord) -> None:
     made = record(method=method, p_value=0.0499, p_value_bounds=(0.048, 0.052), significant=True)
     assert "whether it is significant at 0.05 is open" in sentences(made)[1]
 
@@ -266,7 +266,7 @@ def test_the_p_value_and_the_verdict_agree(p: float) -> None:
     assert (float(found[1]) <= 0.05) == ("so it is significant at" in said)
 
 
-def test_a_metric_says_better_or_worse_by_what_is_better(record: Make) -> None:
+def test_a_metric_is_better_or_worse_by_its_direction(record: Make) -> None:
     slower = record(
         names=NamesRecord("candidate", "baseline"),
         statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5),
@@ -295,7 +295,7 @@ def test_a_gate_begins_with_its_verdict(gate: Gate) -> None:
 
 
 @pytest.mark.parametrize(("counts", "said"), [("pass", "a pass"), ("fail", "a failure")])
-def test_an_open_verdict_says_what_it_counts_as(gate: Gate, counts: str, said: str) -> None:
+def test_an_open_verdict_names_its_consequence(gate: Gate, counts: str, said: str) -> None:
     made = gate(("f1", "inconclusive"), on_inconclusive=counts)
     assert head(made) == f"INCONCLUSIVE, counted as {said}"
 
@@ -424,7 +424,7 @@ def test_scores_that_agree_to_six_digits_look_different() -> None:
 
 
 @given(finite, finite, st.sampled_from([0.0, 0.05, 1.0]))
-def test_what_encloses_for_certain_is_never_drawn_tighter(a: float, b: float, landmark: float) -> None:
+def test_certain_bounds_are_never_drawn_tighter(a: float, b: float, landmark: float) -> None:
     low, high = min(a, b), max(a, b)
     below, above = enclosing(low, high, landmark)
     assert Fraction(below) <= Fraction(repr(low))
@@ -445,7 +445,7 @@ def test_an_end_near_0_is_not_shown_as_0() -> None:
         (0.9999999999, "99.99999999 %"),
     ],
 )  # fmt: skip
-def test_a_level_is_said_in_percent(share: float, text: str) -> None:
+def test_a_level_is_shown_in_percent(share: float, text: str) -> None:
     assert percent(share) == text
 
 

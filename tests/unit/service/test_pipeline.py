@@ -333,7 +333,7 @@ def in_place(kind: Kind, body: dict[str, Any], *, planned: bool = False) -> Rend
 
 
 @pytest.mark.parametrize(("kind", "body"), LATER)
-def test_what_has_no_proven_small_price_is_not_even_prepared_in_place(
+def test_without_a_proven_small_price_nothing_is_prepared_in_place(
     kind: Kind, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object) -> None:

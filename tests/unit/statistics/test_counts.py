@@ -266,7 +266,7 @@ def test_counts_that_make_no_test_are_refused_where_they_are_wrong(
         reduce(counts(u, v), StatisticSpec(*spec))
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_parts_are_named() -> None:
     with pytest.raises(
         InvalidTest, match="f1 needs the counts tp, incorrect; or tp, fp, fn; or tp, predicted, gold"
     ):
@@ -512,7 +512,7 @@ def test_there_are_no_bounds_where_a_value_may_be_missing(
     assert midpoint(text, u, v).remainder(math.log(1e4)) is None
 
 
-def test_a_corner_may_be_crossed_and_costs_what_it_is_off_by() -> None:
+def test_a_corner_may_be_crossed_at_the_cost_of_its_error() -> None:
     rows = 4 * [[3, 0], [0, 2]]
     u, v = [[5_000, 5_000], *rows], [[5_000, 5_000], *[row[::-1] for row in rows]]
     about = midpoint("min(a / b, 1)", u, v)

@@ -63,7 +63,7 @@ def function_of(text: str, names: tuple[str, ...] = NAMES) -> FunctionOf:
         ("a / b - b / a", Fraction(5, 3) - Fraction(3, 5)),
     ],
 )
-def test_arithmetic_means_what_it_says(text: str, wanted: Fraction | int) -> None:
+def test_arithmetic_follows_the_usual_rules(text: str, wanted: Fraction | int) -> None:
     assert value_at(parse(text, NAMES), (5, 3, 0)) == wanted
 
 
@@ -96,7 +96,7 @@ def test_a_wrong_expression_is_refused_with_its_position(text: str, code: str, d
     assert detail in flaw.detail
 
 
-def test_a_refusal_does_not_repeat_what_was_sent() -> None:
+def test_a_refusal_does_not_repeat_the_request() -> None:
     with pytest.raises(InvalidTest) as refused:
         parse("a + supersecretname", NAMES)
     assert "supersecretname" not in refused.value.detail
@@ -330,7 +330,7 @@ def test_sums_beyond_a_double_still_compare_exactly() -> None:
     assert extreme.tolist() == [True, False, True]
 
 
-def test_the_normal_form_folds_what_is_linear() -> None:
+def test_the_normal_form_folds_linear_parts() -> None:
     assert parse("(2*a + 4*b)/6 - a/3", NAMES) == formula.linear([(1, Fraction(2, 3))], Fraction(0))
     ratio = parse("a / (a + b/2)", NAMES)
     assert isinstance(ratio, formula.Quotient)

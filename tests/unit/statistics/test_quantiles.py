@@ -228,7 +228,7 @@ def test_samples_agree_at_a_thousand_items() -> None:
         assert low <= exact.p_value <= high
 
 
-def test_between_two_values_of_many_clusters_p_is_sampled_and_said() -> None:
+def test_between_two_values_of_many_clusters_p_is_sampled_with_a_warning() -> None:
     rng = np.random.default_rng(5)
     u, v = np.round(rng.normal(size=(2, 100)), 2)
     pairs = (np.arange(100) // 2).tolist()

@@ -298,7 +298,9 @@ def test_unequal_numbers_of_samples_are_refused_for_any_reduction(repeats: str) 
         ([[1, 100]], [[0, 1]], "/statistic/repeats", "not_right_or_wrong"),
     ],
 )
-def test_what_cannot_be_right_or_wrong_is_refused(u: Any, v: Any, pointer: str, code: str) -> None:
+def test_outcomes_that_are_neither_right_nor_wrong_are_refused(
+    u: Any, v: Any, pointer: str, code: str
+) -> None:
     with refused_alone(code, pointer):
         run(u, v, "all")
     run(u, v, "mean")

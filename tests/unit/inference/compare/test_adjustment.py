@@ -260,7 +260,7 @@ def test_p_values_that_no_double_holds() -> None:
 
 @pytest.mark.parametrize("higher_is_better", [True, False])
 @pytest.mark.parametrize("method", METHODS)
-def test_one_large_number_does_not_hide_what_the_others_show(method: Combine, higher_is_better: bool) -> None:
+def test_one_large_number_does_not_hide_the_others(method: Combine, higher_is_better: bool) -> None:
     """Three data sets are for B, one item of A's outweighs them all in the mean: twice the smaller combination, for B."""
     data = {"big": {"A": [1000], "B": [0]}, **{f"d{k}": {"A": [1] * 12, "B": [2] * 12} for k in range(3)}}
     record: Any = compared(

@@ -239,7 +239,7 @@ def test_hopeless_tests_are_those_above_alpha_with_all_at_their_smallest(how: An
     assert counted > 20
 
 
-def test_the_family_says_what_it_could_not_have_found() -> None:
+def test_the_family_counts_pairs_that_could_not_be_significant() -> None:
     tests = of_counts([(0, 1), (0, 2), (1, 2)], [(6, 0, 0), (3, 0, 3), (2, 0, 1)])
     found = board(np.array([[1] * 6, [0] * 6, [0] * 6]), tests=tests)
     (warning,) = found.warnings

@@ -214,7 +214,7 @@ def test_a_flaw_of_a_system_points_at_it() -> None:
         prepare_compare(comparison, Budget())
 
 
-def test_dust_is_said_once_for_a_board() -> None:
+def test_a_board_warns_of_dust_once() -> None:
     columns = {name: column / 10 + 0.2 for name, column in GRADES.items()}
     codes = [warning.code for warning in board_of(compared(columns)).warnings]
     assert codes.count("float_dust") == 1

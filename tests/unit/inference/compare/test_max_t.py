@@ -240,7 +240,7 @@ def test_larger_families_over_data_sets() -> None:
         assert inside(value, found["ab"[at // 3]][f"s{u}", f"s{v}"])
 
 
-def test_decimals_are_what_is_written() -> None:
+def test_decimals_count_as_written() -> None:
     # 0.1 + 0.2 ties with 0.3: the three statistics are equal.
     scores = [[0.3, 0.1, 0.5], [0.2, 0.0, 0.4], [0.1, -0.1, 0.3]]
     found = compared(systems(scores))[None].pairs
@@ -329,7 +329,7 @@ def test_no_common_item_and_one_unit() -> None:
     assert found["s1", "s2"].p_adjusted == 1.0
 
 
-def test_family_says_what_it_asks_for() -> None:
+def test_the_family_names_its_guarantee() -> None:
     family = compared(systems([[1, 0], [0, 1]]))[None].family
     assert family.adjust == "max_t"
     assert "joint symmetry" in family.controls

@@ -337,7 +337,7 @@ def test_weights_within_a_data_set() -> None:
         assert pair.difference == pytest.approx(float(sum(units)))
 
 
-def test_intervals_of_means_hold_what_the_test_does_not_reject() -> None:
+def test_intervals_of_means_hold_the_differences_that_the_test_does_not_reject() -> None:
     """Every data set shifted by the same difference: p at the ends, in fractions, around 1 - level."""
     board = overall_of(GRADES, confidence_level=0.8)
     for pair in board.pairs:

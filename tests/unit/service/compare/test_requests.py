@@ -689,7 +689,7 @@ def test_limits() -> None:
         parsed(scores(systems={"A": [1] * 4, "B": [1] * 4}), settings)
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_parts_are_named() -> None:
     ids = [f"q{index}" for index in range(12)]
     request = scores(
         systems={"A": dict.fromkeys(ids, 1), "B": dict.fromkeys(ids[7:], 1), "C": dict.fromkeys(ids[1:], 1)}
