@@ -2,7 +2,8 @@
 
 Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha and of
 the usual levels as the value itself, two different scores look different, and only zero is written 0. A sampled p-value
-shows only the digits that its interval supports, or what that takes.
+shows only the digits that its interval supports, or what that takes. The page (`web/page/numbers.js`) and R
+(`p_digits` in `openapi/clients/r/R/test.R`) keep the same rules; `tests/unit/reports/test_levels.py` compares them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 SMALLEST_WRITTEN = 1e-300
+MINUS = "\N{MINUS SIGN}"
 LEVELS = (0.05, 0.01)  # usual levels, to or across which rounding must not move a p-value
 
 _DIGITS = 6
 _ALL_DIGITS = 17
 _LARGEST_WHOLE = 1e15
+_LONGEST_SHARE = 6  # decimals of a number not written as a power of ten
+_UNDERFLOW = -99.0
 
 
 def number(value: float, *landmarks: float, digits: int = _DIGITS) -> str:
@@ -46,6 +50,24 @@ def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGI
 def p_number(p: float, *landmarks: float, digits: int = _DIGITS) -> str:
     """A p-value that a double holds, on its own side of 1, the usual levels and the landmarks."""
     return number(p, 1.0, *LEVELS, *landmarks, digits=digits)
+
+
+def short_p(p: float, log10_p: float, alpha: float, digits: int = 2) -> str:
+    """A p-value in two digits, or up to two more; `<0.05` where these would not be on its side of alpha, a usual level or 1."""
+    if log10_p < _UNDERFLOW:
+        return f"<1e{MINUS}99"
+    for some in (digits, digits + 1, digits + 2):
+        text = f"{p:.{some}g}"
+        if stands(float(text), p, alpha, 1.0, *LEVELS):
+            return _power(text)
+    near = min((alpha, 1.0, *LEVELS), key=lambda level: abs(level - p))
+    return f"{'<' if p < near else '>' if p > near else ''}{limit_text(near) if near < 1.0 else 1}"
+
+
+def limit_text(limit: float) -> str:
+    """A bound of p-values in decimals, or as a power of ten if that is shorter."""
+    text = f"{Decimal(repr(limit)):f}"
+    return text if len(text) <= _LONGEST_SHARE + 2 else _power(exactly(limit))
 
 
 def known_digits(p: float, bounds_kind: str, low: float, high: float) -> int:
@@ -107,6 +129,11 @@ def _rounded(value: float, digits: int) -> str:
     if value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return str(int(value))
     return f"{value:.{digits}g}"
+
+
+def _power(text: str) -> str:
+    """1e-07 as 1e-7, with a real minus sign."""
+    return text.replace("e-0", "e-").replace("-", MINUS)
 
 
 def _order(left: float, right: float) -> int:

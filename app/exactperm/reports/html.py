@@ -30,6 +30,7 @@ from ..answers.test import (
 )
 from ..presentation.escaping import for_sentence, short, single_line
 from ..presentation.numbers import (
+    MINUS,
     SMALLEST_WRITTEN,
     apart,
     counted,
@@ -582,7 +583,7 @@ def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
         "v": short(pair.v),
         "relation": RELATIONS[pair.relation],
         "tone": "plain" if pair.relation in {"tied", "undecided", "untestable"} else "sure",
-        "difference": signed(pair.difference).replace("-", "\N{MINUS SIGN}"),
+        "difference": signed(pair.difference).replace("-", MINUS),
         "p": p_adjusted(pair, alpha),
         "kind": pair.p_adjusted_certainty,
         "bounds": "" if pair.p_adjusted_certainty == "exact" else f"{low} to {high}",

@@ -106,7 +106,7 @@ def data_words(record: TestRecord) -> list[str]:
     if (made := correction_words(record)) is not None:
         words.append(f"corrected={for_line(made)}")
     if (bias := record.position_bias) is not None:
-        words += [f"first={bias.first}", f"second={bias.second}", f"p_position={number(bias.p_value)}"]
+        words += [f"first={bias.first}", f"second={bias.second}", f"p_position={p_number(bias.p_value)}"]
     if record.confidence_interval is not None:
         low, high = ends(record.confidence_interval)
         words.append(f"ci{exactly(record.confidence_interval.level)}=[{low or '-inf'},{high or 'inf'}]")

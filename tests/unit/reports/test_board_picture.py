@@ -14,7 +14,7 @@ from PIL import ImageFont
 from exactperm.answers.board import CompareRecord, PairRecord
 from exactperm.errors import InvalidTest
 from exactperm.reports.board_words import named_boards
-from exactperm.reports.picture.board import BoardScene, aligned, short_p
+from exactperm.reports.picture.board import BoardScene, aligned
 from exactperm.reports.picture.canvas import (
     BOARD_PALETTES,
     FOLDER,
@@ -253,19 +253,6 @@ def test_numbers_below_each_other_have_equally_many_decimals() -> None:
     assert aligned([0.5, 0.5]) == ["0.500", "0.500"]
     assert aligned([-0.0001, -1.0]) == ["0.00", "−1.00"]
     assert aligned([1e-300, 0.0]) == ["1e−300", "0"]
-
-
-@pytest.mark.parametrize(
-    ("p", "shown"),
-    [(0.0499999999, "<0.05"), (0.0500000001, ">0.05"), (0.05, "0.05"), (0.04996, "0.04996"), (0.0496, "0.0496"), (0.0504, "0.0504"), (0.009999999, "<0.01"), (0.9999999, "<1"), (1.0, "1"), (1.2e-7, "1.2e−7")],
-)  # fmt: skip
-def test_a_short_p_value_is_on_its_own_side_of_alpha(p: float, shown: str) -> None:
-    assert short_p(pair(p), 0.05) == shown
-    assert short_p(pair(p), 0.2) == shown  # a usual level is one also where another was chosen
-
-
-def test_a_p_value_below_all_doubles_is_below_a_power_of_ten() -> None:
-    assert short_p(pair(5e-324, log10_p_adjusted=-500.0), 0.05) == "<1e−99"
 
 
 def test_cut_names_fit_and_differ() -> None:

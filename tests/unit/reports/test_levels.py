@@ -23,11 +23,12 @@ from exactperm.answers.test import (
     MissingRecord,
     MonteCarloRecord,
     NullRecord,
+    PositionBiasRecord,
     TestRecord,
 )
 from exactperm.cli import run
 from exactperm.client import notebook
-from exactperm.presentation.numbers import enclosing_p, p_number, probability
+from exactperm.presentation.numbers import LEVELS, enclosing_p, p_number, probability, short_p
 from exactperm.presentation.words import cells_of, metric_rows, test_sentence as sentence_of_test
 from exactperm.reports.representations import REPRESENTATIONS, BoardPicture, BoardTable, ReportContext
 
@@ -69,6 +70,7 @@ def states(p: float) -> Iterator[TestRecord]:
     yield replace(RECORD, **common, item_level=ItemLevel(p, math.log10(p), "monte_carlo", False))
     yield replace(RECORD, **common, missing=MissingRecord(2, (-0.3, 0.3), (0.8 * p, p)))
     yield replace(RECORD, **{**common, "method": MethodRecord("bounds", False, 0.25, "r", None, None)})
+    yield replace(RECORD, **common, position_bias=PositionBiasRecord(5, 15, 2, p))
     yield replace(RECORD, **of_samples)
     yield replace(RECORD, **{**of_samples, "method": replace(sampled, monte_carlo=control)})
 
@@ -162,7 +164,31 @@ def test_notebooks_and_terminals(board: CompareRecord, p: float) -> None:
     judge(run._p_value(httpx.Response(200, headers={"x-p-value": repr(p)}), {"field_alpha": "0.2"}))
 
 
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [(0.0499999999, "<0.05"), (0.0500000001, ">0.05"), (0.05, "0.05"), (0.04996, "0.04996"), (0.0496, "0.0496"), (0.0504, "0.0504"), (0.009999999, "<0.01"), (0.9999999, "<1"), (1.0, "1"), (1.2e-7, "1.2e−7")],
+)  # fmt: skip
+def test_a_short_p_value_is_on_its_own_side_of_alpha(p: float, shown: str) -> None:
+    assert short_p(p, math.log10(p), 0.05) == shown
+    assert short_p(p, math.log10(p), 0.2) == shown  # a usual level is one also where another was chosen
+
+
+def test_a_p_value_below_all_doubles_is_below_a_power_of_ten() -> None:
+    assert short_p(5e-324, -500.0, 0.05) == "<1e−99"
+
+
 PACKAGE = Path(exactperm.__file__).parent
+PAGE_NUMBERS, R_NUMBERS = PACKAGE / "web/page/numbers.js", PACKAGE.parents[1] / "openapi/clients/r/R/test.R"
+
+
+@pytest.mark.parametrize("source", [PAGE_NUMBERS, R_NUMBERS], ids=lambda source: source.name)
+def test_the_page_and_r_have_the_levels_of_python(source: Path) -> None:
+    (levels,) = re.findall(
+        r"^(?:const )?LEVELS (?:=|<-) (?:c\(|\[)([^)\]]*)", source.read_text("utf-8"), flags=re.MULTILINE
+    )
+    assert sorted(map(float, levels.split(","))) == sorted((*LEVELS, 1.0)), source
+
+
 SCRIPT = """
 import { often, pNumber, probability, shortProbability } from %s;
 console.log(%s.flatMap((p) => [1, 3, 6].flatMap((digits) => [pNumber(p, digits), probability(p, Math.log10(p), digits)])
@@ -174,7 +200,7 @@ def test_the_page() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed (.ci/clients installs it)")
-    script = SCRIPT % (json.dumps((PACKAGE / "web/page/numbers.js").as_uri()), json.dumps(CLOSE))
+    script = SCRIPT % (json.dumps(PAGE_NUMBERS.as_uri()), json.dumps(CLOSE))
     written = subprocess.run(
         [node, "--input-type=module"], input=script, capture_output=True, text=True, check=True
     )

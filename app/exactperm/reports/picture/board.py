@@ -8,21 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 
-from ...answers.board import BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ...answers.board import BoardRecord, CompareRecord, SystemRecord
 from ...errors import InvalidTest
 from ...presentation.escaping import short, single_line
-from ...presentation.numbers import LEVELS, counted, exactly, number, stands
+from ...presentation.numbers import MINUS, counted, number
 from ...presentation.words import ranks
 from ..board_words import NamedBoard, adjustment, kinds_in_words, what_was_measured, which_is_better
 from .canvas import LINE, MARGIN, BoardPalette, Canvas, Drawing, note_lines
 
-MINUS = "\N{MINUS SIGN}"
 SIGNIFICANT, MOST_DECIMALS = 3, 9
-LONGEST_SHARE = 6  # decimals of a number not written as a power of ten
-UNDERFLOW = -99.0
 
 
 def aligned(scores: Sequence[float]) -> list[str]:
@@ -39,33 +35,9 @@ def aligned(scores: Sequence[float]) -> list[str]:
     return [number(score).replace("-", MINUS) for score in scores]
 
 
-def short_p(pair: PairRecord, alpha: float, digits: int = 2) -> str:
-    """An adjusted p-value in two digits, or more if these would not be on its side of alpha, a usual level or 1."""
-    p = pair.p_adjusted
-    if pair.log10_p_adjusted < UNDERFLOW:
-        return f"<1e{MINUS}99"
-    for some in (digits, digits + 1, digits + 2):
-        text = f"{p:.{some}g}"
-        if stands(float(text), p, alpha, 1.0, *LEVELS):
-            return _power(text)
-    near = min((alpha, 1.0, *LEVELS), key=lambda level: abs(level - p))
-    return f"{'<' if p < near else '>' if p > near else ''}{limit_text(near) if near < 1.0 else 1}"
-
-
-def limit_text(limit: float) -> str:
-    """A bound of p-values in decimals, or as a power of ten if that is shorter."""
-    text = f"{Decimal(repr(limit)):f}"
-    return text if len(text) <= LONGEST_SHARE + 2 else _power(exactly(limit))
-
-
 def _fixed(value: float, decimals: int) -> str:
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0.0 else text.replace("-", MINUS)
-
-
-def _power(text: str) -> str:
-    """1e-07 as 1e-7, with a real minus sign."""
-    return text.replace("e-0", "e-").replace("-", MINUS)
 
 
 # Rows of few systems have room; those of many are as close as their texts allow.

@@ -13,10 +13,10 @@ from itertools import groupby, pairwise
 from ...answers.board import PairRecord, Relation, SystemRecord
 from ...answers.test import ConfidenceInterval, SliceRecord, SlicesRecord
 from ...presentation.escaping import short
-from ...presentation.numbers import counted, number, p_number, percent
+from ...presentation.numbers import MINUS, counted, number, p_number, percent, short_p
 from ...presentation.words import p_adjusted
 from ..board_words import RELATIONS, against, confidence, toward
-from .board import FEW, MINUS, MOST_NAME, BoardScene, Scene, aligned, refusal, sentence_of, short_p
+from .board import FEW, MOST_NAME, BoardScene, Scene, aligned, refusal, sentence_of
 from .canvas import (
     LEAST_WIDTH,
     MARGIN,
@@ -389,7 +389,13 @@ def _difference(pair: PairRecord, name: str, label: str, sentence: str, alpha: f
         low, high = (None if end is None else 0.0 - end for end in (interval.high, interval.low))
         interval = replace(interval, low=low, high=high)
     return _Difference(
-        label, sentence, difference, relation, interval, p_adjusted(pair, alpha), short_p(pair, alpha, 3)
+        label,
+        sentence,
+        difference,
+        relation,
+        interval,
+        p_adjusted(pair, alpha),
+        short_p(pair.p_adjusted, pair.log10_p_adjusted, alpha, 3),
     )
 
 

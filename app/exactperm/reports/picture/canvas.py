@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from ...presentation.escaping import single_line
+from ...presentation.numbers import MINUS
 
 FAMILY = "DejaVu Sans"
 # The reader's fonts draw an SVG; none of these is wider than ours.
@@ -381,7 +382,7 @@ class Axis:
     @property
     def units(self) -> str:
         """The units to add to the name of the axis."""
-        return f" (in units of 1e{self.exponent})".replace("-", "\N{MINUS SIGN}") if self.exponent else ""
+        return f" (in units of 1e{self.exponent})".replace("-", MINUS) if self.exponent else ""
 
 
 def score_axis(
@@ -417,7 +418,7 @@ def upwards(points: float) -> Gap:
 def _placed_axis(low: float, high: float, ends: tuple[float, float], exponent: int, gap: Gap) -> Axis:
     left, right = ends
     placed = tuple(
-        (left + (right - left) * (float(tick) - low) / (high - low), tick.replace("-", "\N{MINUS SIGN}"))
+        (left + (right - left) * (float(tick) - low) / (high - low), tick.replace("-", MINUS))
         for tick in _ticks(low, high, abs(right - left), gap)
     )
     return Axis(left, right, low, high, exponent, placed)

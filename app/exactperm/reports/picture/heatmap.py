@@ -13,10 +13,10 @@ from itertools import groupby
 
 from ...answers.board import BoardRecord, PairRecord
 from ...presentation.escaping import short
-from ...presentation.numbers import counted, number
+from ...presentation.numbers import counted, limit_text, number, short_p
 from ...presentation.words import p_adjusted
 from ..board_words import RELATIONS, toward
-from .board import BoardScene, limit_text, refusal, sentence_of, short_p
+from .board import BoardScene, refusal, sentence_of
 from .canvas import (
     LEAST_WIDTH,
     MARGIN,
@@ -182,7 +182,8 @@ def _write(canvas: Canvas, scene: BoardScene, cells: Sequence[Cell], box: Callab
             (x0 + x1) / 2,
             (y0 + y1) / 2 + (0.06 if cell.sign or cell.pair.relation == "undecided" else 0.0),
         )
-        text = fitted(short_p(cell.pair, scene.board.family.alpha), 7.5, x1 - x0 - 0.02)
+        p = short_p(cell.pair.p_adjusted, cell.pair.log10_p_adjusted, scene.board.family.alpha)
+        text = fitted(p, 7.5, x1 - x0 - 0.02)
         canvas.text(x, y, text, color=_ink(scene, cell.step), size=7.5, across="center")
 
 

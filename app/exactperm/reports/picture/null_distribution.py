@@ -17,7 +17,7 @@ from typing import Any
 from ...answers.power import PowerRecord
 from ...answers.test import Alternative, Mass, TestRecord
 from ...presentation.escaping import single_line, what_was_read
-from ...presentation.numbers import exactly, number
+from ...presentation.numbers import MINUS, exactly, number
 from ...presentation.words import p_text
 from ...statistics.names import direction
 from ..sentences import kind, manner, measured_in
@@ -172,7 +172,7 @@ def _axis_title(record: TestRecord, exponent: int) -> str:
 
 
 def _units(exponent: int) -> str:
-    return f" (in units of 1e{exponent})".replace("-", "\N{MINUS SIGN}") if exponent else ""
+    return f" (in units of 1e{exponent})".replace("-", MINUS) if exponent else ""
 
 
 def _subtitle(record: TestRecord, note: str) -> str:
@@ -221,7 +221,7 @@ def _observed_label(record: TestRecord, small: TestRecord, beyond: int) -> str:
     out = abs(small.statistic.observed - small.null.mean) / (small.null.sd or math.inf)
     if beyond and 0.0 < out < math.inf:
         label += f",\n{out:.3g} sd out"
-    return label.replace("-", "\N{MINUS SIGN}")
+    return label.replace("-", MINUS)
 
 
 def _description(record: TestRecord, title: str) -> str:

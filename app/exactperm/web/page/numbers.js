@@ -1,4 +1,4 @@
-// Format numbers. A p-value is never shown as 0, or as 1 if it is less.
+// Format numbers as presentation/numbers.py does. A p-value is never shown as 0, or as 1 if it is less.
 const SMALLEST = 1e-300;
 const LEVELS = [0.05, 0.01, 1]; // rounding must not move a p-value to or across one of them
 const RAISED = Object.fromEntries([..."-0123456789"].map((sign, index) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][index]]));

@@ -46,9 +46,11 @@ print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# The number of digits that keeps p on the same side of the usual levels.
+LEVELS <- c(0.05, 0.01, 1)
+
+# The number of digits that keeps p on the same side of the usual levels, as presentation/numbers.py does.
 p_digits <- function(p, digits) {
-  stands <- function(digits) all(sign(signif(p, digits) - c(0.05, 0.01, 1)) == sign(p - c(0.05, 0.01, 1)))
+  stands <- function(digits) all(sign(signif(p, digits) - LEVELS) == sign(p - LEVELS))
   while (digits < 17 && !stands(digits)) digits <- digits + 1
   digits
 }
