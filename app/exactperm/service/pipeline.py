@@ -251,7 +251,7 @@ def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
 def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
     design = prepared.design
     ask: Any = floor_answer if isinstance(design, RunsDesign) else answer
-    power = ask(prepared.question, design, prepared.digest)
+    power = ask(parsed.question, design, parsed.digest)
     return Ran(power, ("power", power.solution.n or 0))
 
 

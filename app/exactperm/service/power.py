@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -272,31 +273,30 @@ _SUMS, _CURVE, _SEARCHED, _GALLOPED, _MULTIPLES = 40, 18, 45, 20, (1, 16, 1_024)
 
 @dataclass(frozen=True, slots=True)
 class PreparedPower:
-    """A question with its design, and its predicted cost."""
+    """A design, and its predicted cost: a search for a number of items may take long."""
 
-    question: Question
     design: Design | RunsDesign
-    digest: str
     seconds: float
-
-    @property
-    def longest_seconds(self) -> float:
-        """Only single numbers are certain to be quick; a search may take long."""
-        return float("inf") if self.question.solve == "n" else self.seconds
+    longest_seconds: float
 
 
 def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
     """Reduce the pilot, if there is one; raises InputError."""
-    question, digest = parsed.question, parsed.digest
+    design, seconds = _priced(job, parsed)
+    return PreparedPower(design, seconds, math.inf if parsed.question.solve == "n" else seconds)
+
+
+def _priced(job: Job, parsed: ParsedPower) -> tuple[Design | RunsDesign, float]:
+    question = parsed.question
     if isinstance(parsed.design, RunsDesign):
         cost = parsed.design.cost
         if not cost.fits(job.limits.budget):
             raise PlanTooLarge("There are too many items with too many distinct rates for a floor.", flaws=())
-        return PreparedPower(question, parsed.design, digest, cost.seconds)
+        return parsed.design, cost.seconds
     if parsed.design is not None:
         each = _SECONDS_OF_SUM + _SECONDS_OF_TERM * 20.0 * max(question.n, default=10_000) ** 0.5
         sums = _SUMS * (10 if question.solve == "n" else max(len(question.n), 1))
-        return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
+        return parsed.design, each * (sums + _CURVE)
     assert parsed.pilot is not None
     pilot, budget = parsed.pilot, job.limits.budget
     if pilot.options.test == "bootstrap":
@@ -324,7 +324,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
             "The pilot's differences have too many digits or items for this search: round them (`decimals`)."
         )
         raise PlanTooLarge(detail, flaws=())
-    return PreparedPower(question, design, digest, seconds)
+    return design, seconds
 
 
 def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
