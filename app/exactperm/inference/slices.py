@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ import numpy as np
 from ..answers.test import Alternative, SliceMethod, SliceRecord, SlicesRecord, WarningRecord
 from ..engine.lattice import CanonicalForm, Integers
 from ..engine.one_sum.methods import fft_cost
-from ..engine.one_sum.rational import half_of_ways
+from ..engine.one_sum.rational import tails
 from ..engine.power.tilted_sum import (
     CERTIFIED_BELOW,
     LONGEST_CERTIFIED_S,
@@ -148,11 +147,7 @@ def _attainable(law: AdditiveTest | None, least: float, slices: int) -> Attainab
         # Small tails of a window have to be certified one by one.
         quick = null_law(form).is_listed or slices * slices * _LOOKS * fft_cost(form).seconds <= _DEEP_S
         return Searched(form, alternative, _DIGITS_LEFT if quick else CERTIFIED_BELOW)
-    half = half_of_ways(form)
-    if alternative == "two-sided":
-        below = accumulate(half[: (form.range + 1) // 2])
-        return Counted(form.nonzero, [*(2 * number for number in below), 1 << form.nonzero])
-    return Counted(form.nonzero, list(accumulate([*half, *half[: form.range + 1 - len(half)][::-1]])))
+    return Counted(form.nonzero, tails(form, two_sided=alternative == "two-sided"))
 
 
 def _bits(form: CanonicalForm) -> int:

@@ -7,6 +7,7 @@ the p-value without rounding (Zmigrod, Vieira & Cotterell 2022, section 4, in ex
 from __future__ import annotations
 
 import heapq
+from itertools import accumulate
 
 import flint
 
@@ -58,6 +59,14 @@ def half_of_ways(form: CanonicalForm) -> list[int]:
         return ways[:length]
     lowest = [int(number) for number in ways.coeffs()]
     return lowest + [0] * (length - len(lowest))  # FLINT leaves out zeros at the end
+
+
+def tails(form: CanonicalForm, *, two_sided: bool) -> list[int]:
+    """Count the ways to T <= t for t = 0, 1, ..., range; or twice that for t below the middle, and all ways last."""
+    half = half_of_ways(form)
+    if two_sided:
+        return [*(2 * ways for ways in accumulate(half[: (form.range + 1) // 2])), 1 << form.nonzero]
+    return list(accumulate([*half, *half[: form.range + 1 - len(half)][::-1]]))
 
 
 def _ways(form: CanonicalForm, length: int) -> Ways:

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from ...answers.test import ExactFraction
 from ...engine.binomial_tails import exact_tail, exact_tails
 from ...engine.lattice import CanonicalForm, Integers, Reals
-from ...engine.one_sum import rational
+from ...engine.one_sum.rational import tails
 from ...engine.probability import SMALLEST
 from ..certificate import Answer
 
@@ -96,18 +95,7 @@ def _attainable(null: Null, *, two_sided: bool) -> list[Fraction]:
     """P(T <= t) for all t that T has; or twice that for those below the middle, and 1 for the middle."""
     weights, counts = (np.array(part, dtype=np.int64) for part in null)
     form = CanonicalForm(0, 1, weights, counts, int(counts.sum()))
-    ways = [int(number) for number in rational.counting_polynomial(form).coeffs()]
-    bits, values = form.nonzero, []
-    for t, (number, total) in enumerate(zip(ways, accumulate(ways), strict=True)):
-        if number == 0:
-            continue
-        if not two_sided:
-            values.append(Fraction(total, 1 << bits))
-        elif 2 * t < form.range:
-            values.append(Fraction(2 * total, 1 << bits))
-        elif 2 * t == form.range:
-            values.append(Fraction(1))
-    return values
+    return [Fraction(ways, 1 << form.nonzero) for ways in dict.fromkeys(tails(form, two_sided=two_sided))]
 
 
 # Exact p-values of right or wrong: the null of n items that differ is Binomial(n, 1/2)
