@@ -309,9 +309,7 @@ def _priced(job: Job, parsed: ParsedPower) -> tuple[Design | RunsDesign, float]:
     fixed = isinstance(test.problem, Runs)
     if fixed or question.runs_per_item is not None or question.item_cost is not None:
         parts = variance_of_difference(pilot.data, pilot.spec, test.problem)
-        return PreparedPower(
-            question, RunsPlan.of(parts, question, fixed=fixed), digest, _SECONDS_OF_SUM * _SUMS
-        )
+        return RunsPlan.of(parts, question, fixed=fixed), _SECONDS_OF_SUM * _SUMS
     assert not isinstance(test.problem, Runs)
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"
