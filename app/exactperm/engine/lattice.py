@@ -255,7 +255,7 @@ def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
     values, where = np.unique(column[left], return_inverse=True)
     parts = []
     for value in values.tolist():
-        part = printed(value)
+        part = shortest_decimal(value)
         if abs(part[0]) >= 10**DIGITS:
             return None
         parts.append(part)
@@ -264,7 +264,7 @@ def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
     return digits, places
 
 
-def printed(value: float) -> tuple[int, int]:
+def shortest_decimal(value: float) -> tuple[int, int]:
     """Return (m, k) of the shortest decimal m / 10**k that reads back as `value`; m is no multiple of ten unless 0."""
     text, _, exponent = repr(value).partition("e")
     whole, _, fraction = text.partition(".")
@@ -277,7 +277,7 @@ def printed(value: float) -> tuple[int, int]:
     return digits, -power
 
 
-def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
+def needs_more_digits(column: Reals) -> NDArray[np.bool_]:
     """Mark the numbers, shape (N,), that print with more than 15 significant digits, except integers below 2**53."""
     sizes = np.abs(column)
     result = np.zeros(len(column), dtype=bool)
@@ -289,7 +289,9 @@ def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
     rest = np.flatnonzero(~plain)
     if len(rest):
         values, where = np.unique(column[rest], return_inverse=True)
-        longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
+        longer = np.array(
+            [abs(shortest_decimal(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool
+        )
         result[rest] = longer[where]
     return np.asarray(result & ((sizes >= EXACT_DOUBLE) | (column != np.rint(column))))
 

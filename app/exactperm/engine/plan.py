@@ -75,13 +75,13 @@ class Plan:
         return self.rest() if callable(self.rest) else self.rest
 
     @property
-    def in_turn(self) -> tuple[Cost, ...]:
+    def attempts(self) -> tuple[Cost, ...]:
         """The methods to run until one proves its answer: `chosen`, then the others within the budget."""
         if self.by_name:
             return (self.chosen,)
         return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
-    def why_not(self, other: Cost) -> str:
+    def reason_against(self, other: Cost) -> str:
         """Explain why `other` was not chosen."""
         if not other.fits(self.budget):
             return "over the budget"

@@ -67,7 +67,7 @@ class RoundedTest:
         """Run the planned method and summarise the null."""
         problem, form, items = self.problem, self.form, items_record(self.problem, *_effects(self.problem))
         least_log10 = -items.nonzero * math.log10(2.0)
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
+        by, answer = certified_by(self.plan.attempts, self._answer, least_log10=least_log10)
         return Result(
             answer=answer,
             by=by,
@@ -279,7 +279,7 @@ class AdditiveTest:
         samples_first = self.plan.chosen.method == "monte_carlo"
         if not samples_first:
             yield self.plan.chosen  # usually the only one, so that the others are not priced
-        planned = self.plan.in_turn
+        planned = self.plan.attempts
         yield from (cost for cost in planned[not samples_first :] if cost.method != "monte_carlo")
         if not self.plan.by_name and all(cost.method != "bounds" for cost in planned):
             bracket = before_samples(self.form, self.region, self.options, self.plan.budget)

@@ -145,7 +145,7 @@ class BootstrapTest:
         one, log10_of_one = _single_resample(form.draws)
         by = self.plan.chosen
         if region.intervals or not by.exact:
-            methods, answer_by = self.plan.in_turn, partial(self._answer, region)
+            methods, answer_by = self.plan.attempts, partial(self._answer, region)
             by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
         else:
             answer, warnings = _impossible(form.draws)

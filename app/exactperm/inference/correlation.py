@@ -86,7 +86,7 @@ class CorrelationTest:
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         problem, least = self.problem, -self.nonzero * math.log10(2.0)
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
+        by, answer = certified_by(self.plan.attempts, self._answer, least_log10=least)
         return Result(
             answer=answer,
             by=by,

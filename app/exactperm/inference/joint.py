@@ -226,7 +226,7 @@ class JointTest:
         """The methods that may answer, in turn; an unrequested bracket that is less informative than samples is
         skipped.
         """
-        for cost in self.plan.in_turn:
+        for cost in self.plan.attempts:
             if cost.method == "bounds" and not self.plan.by_name:
                 assert self.bracket is not None
                 ends = self.bracket.bracket

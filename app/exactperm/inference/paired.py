@@ -583,7 +583,9 @@ def plan_record(prepared: Planning) -> PlanRecord:
     plan = prepared.test.plan
     chosen = plan.chosen
     others = tuple(
-        PlannedMethod(cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.why_not(cost))
+        PlannedMethod(
+            cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.reason_against(cost)
+        )
         for cost in plan.others
     )
     return PlanRecord(

@@ -73,7 +73,7 @@ class QuantileTest:
         drawn: list[Whole] = []
         least = -self.nonzero * math.log10(2.0)
         by, answer = certified_by(
-            self.plan.in_turn, lambda cost: self._answer(cost, drawn), least_log10=least
+            self.plan.attempts, lambda cost: self._answer(cost, drawn), least_log10=least
         )
         problem, signs = self.problem, quantile_signs(self.problem)
         return Result(

@@ -68,7 +68,7 @@ class RunsTest:
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         problem, form = self.problem, self.form
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=self._least / math.log(10.0))
+        by, answer = certified_by(self.plan.attempts, self._answer, least_log10=self._least / math.log(10.0))
         attainable = methods.smallest_attainable(form, self.options.alternative)
         # Rounding may join the largest values.
         least = attainable if problem.coarse is None else max(math.exp(self._least), SMALLEST)

@@ -56,7 +56,7 @@ class OmnibusTest:
         """Run the planned method and summarise the null."""
         problem = self.problem
         least = -sum(count * math.log10(column_totals.orders_of(row)) for row, count in problem.rows.items())
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least)
+        by, answer = certified_by(self.plan.attempts, self._answer, least_log10=least)
         low, high = self._attainable(answer)
         null, warnings = self._null(by)
         moved = sum(problem.rows.values())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answers.test import ItemLevel, WarningRecord
-from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decimals, takes_more_digits
+from ..engine.lattice import Integers, Reals, digits_and_places, needs_more_digits, shortest_decimals
 from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
 from ..statistics.correction import correction_warning
@@ -84,7 +84,7 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     values = np.concatenate([column.astype(np.float64) for column in columns])
     if len(values) > _MOST_VALUES or _are_short(values):
         return None
-    count = int(np.count_nonzero(takes_more_digits(values)))
+    count = int(np.count_nonzero(needs_more_digits(values)))
     alone = options.alone(method="auto")
     if count == 0:
         distinct = np.unique(values)

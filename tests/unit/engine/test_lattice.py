@@ -30,10 +30,10 @@ from exactperm.engine.lattice import (
     decimal_lattice,
     digits_and_places,
     exact_total,
-    printed,
+    needs_more_digits,
+    shortest_decimal,
     shortest_decimals,
     sum_by_cluster,
-    takes_more_digits,
     wide_binaries,
 )
 from exactperm.engine.one_sum import wide_sums
@@ -491,8 +491,10 @@ def test_long_numbers_are_distinguished_from_short_ones() -> None:
     numbers += (
         [float(f"{x:.15g}") for x in numbers] + [float(f"{x:.16g}") for x in numbers] + [0.0, 5e-324, 1e300]
     )
-    result = takes_more_digits(np.array(numbers))
-    wanted = [abs(printed(x)[0]) >= 10**15 and not (x.is_integer() and abs(x) < 2**53) for x in numbers]
+    result = needs_more_digits(np.array(numbers))
+    wanted = [
+        abs(shortest_decimal(x)[0]) >= 10**15 and not (x.is_integer() and abs(x) < 2**53) for x in numbers
+    ]
     assert result.tolist() == wanted
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from exactperm.engine.max_t import sampling
 from exactperm.engine.max_t.family import Family, signed_sums
 from exactperm.engine.max_t.step_down import dawson_sankoff, heaviest_forest, hunter_worsley, step_down
-from exactperm.engine.max_t.unions import both, marginals
+from exactperm.engine.max_t.unions import marginals, pair_bounds
 from exactperm.engine.plan import Budget
 
 
@@ -108,7 +108,7 @@ def test_laws_of_one_and_of_two_sums(seed: int) -> None:
         assert Fraction(low[i, k]) <= exact <= Fraction(high[i, k])
         assert high[i, k] - low[i, k] < 1e-12
     for j, k in combinations(range(len(family)), 2):
-        found = both(family, j, k, 1.0)
+        found = pair_bounds(family, j, k, 1.0)
         if found is None:
             assert not family.squares[j]
             assert not family.squares[k]

@@ -183,7 +183,7 @@ def made(method: str, operations: int, bytes_: int = 1) -> Cost:
 def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fit() -> None:
     candidates = (made("monte_carlo", 5), made("bounds", 4), made("fft", 3), made("dp", 20))
     sampled = choose(candidates, Budget(10, 10), method="monte_carlo")
-    text = {cost.method: sampled.why_not(cost) for cost in sampled.others}
+    text = {cost.method: sampled.reason_against(cost) for cost in sampled.others}
     assert text == {
         "fft": "fits, but was not requested",
         "dp": "over the budget",
@@ -191,7 +191,9 @@ def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fi
     }
     exact = choose(candidates, Budget(100, 10), method="auto")
     assert exact.chosen.method == "fft"
-    assert {cost.method: exact.why_not(cost) for cost in exact.others}["dp"] == "about 6.67 times the cost"
+    assert {cost.method: exact.reason_against(cost) for cost in exact.others}[
+        "dp"
+    ] == "about 6.67 times the cost"
 
 
 @pytest.mark.parametrize(
@@ -230,11 +232,11 @@ def test_a_bracket_that_decides_at_once_comes_before_an_exact_answer_that_takes_
     chosen = choose(candidates, Budget(10**12, 1), method="auto", decisive=decisive)
     assert chosen.chosen.method == ("bounds" if preferred else "dp")
     if preferred:
-        assert [cost.method for cost in chosen.in_turn] == ["bounds", "dp", "monte_carlo"]
+        assert [cost.method for cost in chosen.attempts] == ["bounds", "dp", "monte_carlo"]
         assert "dp, the cheapest exact method, would take about 12.0 s, 300 times as long" in chosen.reason
     for wanted in candidates:
         plan_ = choose(candidates, Budget(10**12, 1), method=wanted.method, decisive=True)
-        assert (plan_.chosen, plan_.in_turn) == (wanted, (wanted,))
+        assert (plan_.chosen, plan_.attempts) == (wanted, (wanted,))
 
 
 def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:

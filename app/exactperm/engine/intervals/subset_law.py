@@ -15,7 +15,7 @@ from scipy import special
 
 from ..joint.form import JointForm, axes_form
 from ..joint.grid.box import Box, bounding_box
-from ..joint.grid.spectrum import law_on
+from ..joint.grid.spectrum import box_probabilities
 from ..joint.tilt import untilted
 from ..lattice import MAX_TOTAL, Integers, Reals
 from ..probability import UNIT_ROUNDOFF
@@ -87,7 +87,7 @@ def subset_law(units: Units, planned: LawPlan) -> SubsetLaw:
 
 def _transformed(units: Units, box: Box) -> SubsetLaw:
     """Compute the law by one inverse transform, with its error bound."""
-    masses, error = law_on(vectors_of(units), box)
+    masses, error = box_probabilities(vectors_of(units), box)
     # The sum is rounded as well.
     error = 1.01 * error + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
     return SubsetLaw(masses, (int(box.low[0]), int(box.low[1])), error)

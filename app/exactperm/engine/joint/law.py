@@ -14,9 +14,9 @@ from ..lattice import Integers, Reals
 from ..probability import Alternative
 from . import enumeration, monte_carlo
 from .form import JointForm
-from .grid.box import Box, sums_on
+from .grid.box import Box, box_sums
 from .grid.price import box_of, law_nanoseconds, spectrum_nanoseconds
-from .grid.spectrum import law_on
+from .grid.spectrum import box_probabilities
 from .planner import sampling
 
 Values = Callable[[Sequence[Integers]], Reals]
@@ -85,8 +85,8 @@ def law_of(form: JointForm, values: Values, planned: JointLawPlan, seed: int) ->
 
 
 def _box_law(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals]:
-    masses, _ = law_on(form, box)
-    statistic = np.broadcast_to(values(sums_on(form, box)), box.shape)
+    masses, _ = box_probabilities(form, box)
+    statistic = np.broadcast_to(values(box_sums(form, box)), box.shape)
     kept = masses > _NOISE
     return statistic[kept], masses[kept]
 

@@ -16,7 +16,7 @@ from . import enumeration, monte_carlo
 from .control import Control, ControlledEstimate
 from .form import JointForm
 from .grid import dp, grid
-from .grid.box import Extreme, sums_on
+from .grid.box import Extreme, box_sums
 from .grid.tiles import Tiles
 
 Values = Callable[[Sequence[Integers]], Reals]
@@ -116,7 +116,7 @@ def controlled_probability(
 def _solve_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """Solve rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
     box = dp.support(form)
-    mask = extreme(sums_on(form, box)).reshape(-1)
+    mask = extreme(box_sums(form, box)).reshape(-1)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     if len(edges) > 2 * _MAX_PIECES:
         return grid.probability(form, extreme, tiles)

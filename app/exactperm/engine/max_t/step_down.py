@@ -18,7 +18,7 @@ from ..plan import Budget
 from ..probability import SMALLEST, UNIT_ROUNDOFF
 from . import sampling
 from .family import Family
-from .unions import LAWS_SECONDS, both, deepen, marginals, union
+from .unions import LAWS_SECONDS, deepen, marginals, pair_bounds, union
 
 Flags = NDArray[np.bool_]
 
@@ -78,7 +78,7 @@ def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
     return 1e-9 * _PER_THRESHOLD * tests * tests + laws + sampling.seconds(parts, samples)
 
 
-def held_bytes(parts: Sequence[tuple[int, int, int]]) -> int:
+def bytes_held(parts: Sequence[tuple[int, int, int]]) -> int:
     """Predict the bytes of a family's thresholds, probabilities and data; `parts` as for `seconds`."""
     tests = sum(count for count, _, _ in parts)
     return _BYTES_PER_THRESHOLD * tests * tests + sum(24 * units * columns for _, units, columns in parts)
@@ -193,7 +193,7 @@ def _laws(
     lows, highs = [], []
     left = _PAIRS_SECONDS
     for j, k in candidates[:_MOST_PAIRS]:
-        law = both(family, j, k, min(left, _PAIR_SECONDS))
+        law = pair_bounds(family, j, k, min(left, _PAIR_SECONDS))
         if law is not None:
             seconds, (low, top) = law
             left -= seconds

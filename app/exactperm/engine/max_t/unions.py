@@ -14,9 +14,9 @@ from ..binomial_tails import upper_tails
 from ..joint import enumeration, methods
 from ..joint.form import JointForm, axes_form, joint_form
 from ..joint.grid import dp, grid
-from ..joint.grid.box import sums_on
+from ..joint.grid.box import box_sums
 from ..joint.grid.price import box_of, law_nanoseconds, spectrum_nanoseconds
-from ..joint.grid.spectrum import law_on
+from ..joint.grid.spectrum import box_probabilities
 from ..joint.planner import costs
 from ..lattice import CanonicalForm, Integers, Reals
 from ..one_sum import fft, rational
@@ -104,7 +104,7 @@ def _binomial(family: Family, tests: list[int]) -> tuple[Reals, Reals]:
 def _tails(form: CanonicalForm, line: JointForm, cuts: Integers) -> tuple[Reals, Reals]:
     """Return bounds of P(T >= cut) from the law on a window; shape (g,)."""
     box = box_of(line)
-    masses, error = law_on(line, box)
+    masses, error = box_probabilities(line, box)
     tails = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
     at = np.clip(cuts - int(box.low[0]), 0, len(masses))
     # Mass outside is missed at most once, and aliases into the window at most once.
@@ -345,7 +345,7 @@ def _fraction(value: Fraction) -> ProbabilityBounds:
     return ProbabilityBounds(low, high, value)
 
 
-def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:
+def pair_bounds(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:
     """Return the predicted seconds and certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each.
 
     None where that takes more seconds than `allowed`. The absolute error is that of a Fourier transform, far below
@@ -360,10 +360,10 @@ def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[R
     if seconds > allowed:
         return None
     box = box_of(form)
-    masses, error = law_on(form, box)
+    masses, error = box_probabilities(form, box)
     first, second = (
         np.broadcast_to(family.first(test, column), box.shape)
-        for test, column in zip((j, k), sums_on(form, box), strict=True)
+        for test, column in zip((j, k), box_sums(form, box), strict=True)
     )
     joined = np.maximum(first, second).reshape(-1)
     held = np.bincount(joined, weights=masses.reshape(-1), minlength=family.steps + 1)[: family.steps]

@@ -192,7 +192,7 @@ def plan_max_t(boards: Sequence[PairSums], options: Options, budget: Budget) -> 
         board.require_sums()
     planned = PlannedMaxT(tuple(boards), options, budget)
     tests = sum(board.size[0] for board in boards)
-    held = step_down.held_bytes([board.size for board in boards])
+    held = step_down.bytes_held([board.size for board in boards])
     if held > budget.bytes or planned.seconds * 1e9 > budget.operations:
         detail = (
             f"max_t over {tests:,} tests would take about {planned.seconds:.3g} s and {held / 2**20:,.0f} MiB, more than is "

@@ -8,7 +8,7 @@ from math import isqrt
 
 import numpy as np
 
-from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice, printed
+from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice, shortest_decimal
 from ...errors import InvalidTest
 from ..effects import MAX_INTEGER
 from ..paired import Column
@@ -30,7 +30,8 @@ def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
             return plain
     distinct = [np.unique(column, return_inverse=True) for column in columns]
     parts = [
-        [(x, 0) if isinstance(x, int) else printed(x) for x in values.tolist()] for values, _ in distinct
+        [(x, 0) if isinstance(x, int) else shortest_decimal(x) for x in values.tolist()]
+        for values, _ in distinct
     ]
     finest = max((places for part in parts for _, places in part), default=0)
     wide = (

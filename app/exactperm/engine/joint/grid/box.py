@@ -89,11 +89,11 @@ def slabs(box: Box) -> Iterator[tuple[int, int]]:
 
 def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
     """Return which cells of a slab of the box are extreme."""
-    extreme_cells = extreme(sums_on(form, box, start, stop))
+    extreme_cells = extreme(box_sums(form, box, start, stop))
     return np.asarray(np.broadcast_to(extreme_cells, (stop - start, *box.shape[1:])))
 
 
-def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
+def box_sums(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
     """Return the k sums on a slab of the box, each an array that extends only along the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
     # The coordinates along each axis.

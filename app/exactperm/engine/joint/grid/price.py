@@ -152,7 +152,7 @@ def grid_cost(form: JointForm, work: float) -> tuple[int, int]:
 
 
 def law_nanoseconds(form: JointForm, work: float) -> float:
-    """Predict the nanoseconds of `law.law_on` for known frequencies, and of the statistic at the cells of the box."""
+    """Predict the nanoseconds of `box_probabilities` for known frequencies, and of the statistic at the cells of the box."""
     return 400_000 + (60 + work) * _box_and_spectrum(form)[0].cells
 
 

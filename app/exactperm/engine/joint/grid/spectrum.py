@@ -306,7 +306,7 @@ def power(base: Numbers, exponent: int) -> Numbers:
 # The law of a vector of sums on a box, cell by cell, for pictures and small checks.
 
 
-def law_on(form: JointForm, box: Box) -> tuple[Reals, float]:
+def box_probabilities(form: JointForm, box: Box) -> tuple[Reals, float]:
     """Return the probabilities of the cells of a box, shape box.shape, by one inverse FFT; absolute error about 1e-16.
 
     Also return a bound on the transform's error in the probability of any set of cells, excluding mass outside the
