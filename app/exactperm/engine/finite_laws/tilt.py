@@ -38,11 +38,6 @@ class Tilt:
     mean: float
     variance: float
 
-    @property
-    def sd(self) -> float:
-        """The standard deviation of T under the tilt."""
-        return math.sqrt(self.variance)
-
 
 def tilt_at(form: FiniteLaws, theta: float) -> Tilt:
     """Return the laws tilted by `theta`, any double."""

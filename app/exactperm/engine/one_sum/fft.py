@@ -12,6 +12,7 @@ Sources: Pagano & Tritchler 1983; Hong 2013 (transform); Keich & Nagarajan 2006;
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -33,7 +34,7 @@ from ..probability import (
     from_fraction,
     sum_of_intervals,
 )
-from ..tilting import bernstein_reach
+from ..tilting import TiltedLaw, bernstein_reach
 from .heavy_weights import best_split, heavy_sums, shifted
 from .spectrum import Spectrum, factor_error, log_moduli, negligible, spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
@@ -181,9 +182,9 @@ _UNTILTED_SDS, _UNTILTED_ERROR = 3.0, 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The tilted law on a window: `phi.length` values from `first` on, which hold all but `outside` of its mass."""
+    """The law tilted by `theta` on a window: `phi.length` values from `first` on, which hold all but `outside` of its mass."""
 
-    law: Tilt
+    theta: float
     phi: Spectrum
     first: int
     outside: float
@@ -273,10 +274,12 @@ def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Prob
 
 
 def _point_mass(form: CanonicalForm, value: int, window: Window) -> Probability:
-    law = window.law
-    total, error = contract(window.phi, form.range, value, 1, law.theta)
-    error += window.outside
-    weight, weight_error = exponent(form, law.theta, value)
+    total, error = contract(window.phi, form.range, value, 1, window.theta)
+    return weighted(total, error + window.outside, *exponent(form, window.theta, value))
+
+
+def weighted(total: float, error: float, weight: float, weight_error: float) -> Probability:
+    """Return exp(weight) * total; a total below its absolute error is returned as that, with a relative bound of at least one."""
     total = max(total, error)
     log_p = weight + math.log(total)
     rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p))
@@ -305,12 +308,9 @@ def interval_probability(
     law = tilt_at(form, 0.0) if 2 * low <= form.range else tilt_towards(form, low)
     target = low if law.theta else max(low, 0)
     weight, weight_error = exponent(form, law.theta, target)
-    outside = _OUTSIDE / (1.0 + law.sd)
-    for _ in range(_ATTEMPTS):
-        total, error, window = _windowed_sum(form, law, target, high, outside)
-        if total > 0.0 and outside <= _OUTSIDE * total:
-            break
-        outside = _OUTSIDE * max(total, outside) * 2.0**-12
+    total, error, window = sum_in_window(
+        law, partial(window_of, form, law), form.range, partial(spectrum, form, law), target, high
+    )
     if windows is not None and window is not None:
         windows[low, high] = window
     bound = error / total if total > error else math.inf
@@ -353,31 +353,41 @@ def _untilted(form: CanonicalForm, low: int, high: int) -> Probability:
     return short_sum(form, max(low, 0), min(high, form.range))
 
 
-def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
-    """Return R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
-    return math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.weights[-1]), law.variance)) + 1
-
-
-def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:
-    """Return the window [low, high] of values of T that hold all but `outside` of the tilted mass."""
-    reach = half_window(form, law, outside)
+def window_of(form: CanonicalForm, law: Tilt, outside: float) -> Interval:
+    """Return the values [low, high] of T that hold all but `outside` of the tilted mass, by Bernstein's inequality."""
+    reach = math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.weights[-1]), law.variance)) + 1
     centre = form.range // 2 + math.floor(law.mean)
     return max(0, centre - reach), min(form.range, centre + reach + 2)
 
 
-def _windowed_sum(
-    form: CanonicalForm, law: Tilt, first: int, last: int, outside: float
+def sum_in_window(
+    law: TiltedLaw,
+    span: Callable[[float], Interval],
+    twice_centre: int,
+    spectrum_on: Callable[[int], Spectrum],
+    first: int,
+    last: int,
 ) -> tuple[float, float, Window | None]:
-    """Sum exp(-theta (x - first)) P_theta(T = x) over first <= x <= last; return it, its error, and the window."""
-    low, high = window(form, law, outside)
-    start = max(first, low) if law.theta == 0.0 else first
-    terms = min(last, high) - start + 1
-    if terms <= 0:
-        return 0.0, outside, None
-    length = max(high, start + terms - 1) - min(low, start) + 1
-    phi = spectrum(form, law, length + 1 - length % 2)
-    total, error = contract(phi, form.range, start, terms, law.theta)
-    return total, error + outside, Window(law, phi, min(low, start), outside)
+    """Sum exp(-theta (x - first)) P_theta(T = x) over first <= x <= last; return it, its error, and the window, if any.
+
+    `span(outside)` holds all but `outside` of the tilted mass, and is widened until that is below the roundoff of the
+    sum. `spectrum_on(length)` is the tilted characteristic function of T less `twice_centre` / 2.
+    """
+    theta, outside = law.theta, _OUTSIDE / (1.0 + math.sqrt(law.variance))
+    for _ in range(_ATTEMPTS):
+        low, high = span(outside)
+        start = max(first, low) if theta == 0.0 else first
+        terms = min(last, high) - start + 1
+        total, error, window = 0.0, outside, None
+        if terms > 0:
+            length = max(high, start + terms - 1) - min(low, start) + 1
+            window = Window(theta, spectrum_on(length + 1 - length % 2), min(low, start), outside)
+            total, error = contract(window.phi, twice_centre, start, terms, theta)
+            error += outside
+        if total > 0.0 and outside <= _OUTSIDE * total:
+            break
+        outside = _OUTSIDE * max(total, outside) * 2.0**-12
+    return total, error, window
 
 
 def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from scipy import fft as transform, special
 from ..lattice import CanonicalForm, Integers, Reals, once_per_form
 from ..probability import LN2, SMALLEST, Alternative, region
 from .enumeration import subset_sums
-from .fft import have_tables, probability, short_masses, window
+from .fft import have_tables, probability, short_masses, window_of
 from .heavy_weights import best_split, heavy_sums, screening
 from .rational import half_of_ways, is_short
 from .spectrum import Spectrum, spectrum
@@ -225,7 +225,7 @@ def _window_law(form: CanonicalForm) -> Law:
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
     untilted = tilt_at(form, 0.0)
-    low, high = window(form, untilted, _OUTSIDE)
+    low, high = window_of(form, untilted, _OUTSIDE)
     # Extend the window equally to both sides of the middle.
     low = min(low, form.range - high)
     made = masses_on(

@@ -184,7 +184,7 @@ def tilted_law(form: CanonicalForm, theta: float) -> TiltedLaw:
     if len(light.weights) == 0:
         return TiltedLaw(states.sums, chances / chances.sum(), _NoLightPart(), form.range, error, _UNDERFLOW)
     law = tilt_at(light, theta)
-    first, last = fft.window(light, law, _OUTSIDE)
+    first, last = fft.window_of(light, law, _OUTSIDE)
     phi = spectrum(light, law, _odd_and_smooth(last - first + 1))
     window = _Window(phi, first, last, light.range)
     return TiltedLaw(states.sums, chances / chances.sum(), window, form.range, error, _CUMULATED)
