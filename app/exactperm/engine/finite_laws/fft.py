@@ -19,6 +19,8 @@ from .form import FiniteLaws
 from .spectrum import centre, spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
 
+# The mass of a tie is read from another window only up to this relative error.
+_TIE_ERROR = 1e-13
 # Windows already solved, with their laws, which may be reflected.
 _Solved = list[tuple[FiniteLaws, Tilt, Window]]
 
@@ -44,7 +46,9 @@ def _point_probability(form: FiniteLaws, value: int, solved: _Solved) -> Probabi
         at = value if laws is form else form.range - value
         if window.first <= at < window.first + window.phi.length and at not in (0, form.range):
             total, error = contract(window.phi, 2 * centre(laws, law), at, 1, law.theta)
-            return weighted(total, error + window.outside, *exponent(laws, law.theta, at))
+            found = weighted(total, error + window.outside, *exponent(laws, law.theta, at))
+            if found.relative_error_bound <= _TIE_ERROR:
+                return found
     return interval_probability(form, value, value, solved)
 
 
