@@ -335,3 +335,21 @@ def test_reports_speak_of_the_systems_that_there_are(service: Any, media: str) -
     report = service.post(PATH, {"systems": columns, "statistic": pairs}, headers={"accept": media}).text
     assert "A - B" in report
     assert "C - D" in report
+
+
+def test_many_items_of_many_systems_can_be_sampled(service: Any) -> None:
+    chance = np.random.default_rng(12)
+    table = chance.permuted(np.tile(np.arange(8), (50_000, 1)), axis=1)
+    columns = {name: table[:, index].tolist() for index, name in enumerate("ABCDEFGH")}
+    request = {"systems": columns, "statistic": "friedman"}
+    plan = service.post("/v1/plan", {"kind": "systems", "request": request}).json()
+    assert plan["method"] == "monte_carlo"
+
+
+def test_rows_that_are_handed_out_together_have_the_law_of_shuffles(service: Any) -> None:
+    """Of 40 items with one order of four scores each, and 3 with another one."""
+    table = [[1, 2, 3, 4]] * 14 + [[2, 1, 4, 3]] * 13 + [[4, 3, 1, 2]] * 13 + [[5, 5, 6, 6]] * 3
+    drawn = ask(service, table, "friedman", method="monte_carlo", samples=20_000).json()
+    p = stats.chi2.sf(drawn["statistic"]["observed"], 3)
+    assert drawn["p_value_bounds"][0] * 0.9 < p < drawn["p_value_bounds"][1] * 1.1
+    assert drawn["null"]["mean"] == pytest.approx(3, abs=0.15)

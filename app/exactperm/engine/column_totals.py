@@ -37,10 +37,10 @@ ABOVE = ((2, -1, -1), (-1, 2, -1), (-1, -1, 2))
 BELOW = ((1, 1, -2), (1, -2, 1), (-2, 1, 1))
 DISTINCT = ((2, 0, -2), (2, -2, 0), (0, 2, -2), (0, -2, 2), (-2, 2, 0), (-2, 0, 2))
 
-# Steps of counting all ways of more than three systems; orders of a row that are listed.
-MOST_STEPS, _LISTED_ORDERS = 20_000_000, 5_040
-# Nanoseconds of drawing the number of equal rows in one order, and of shuffling one score.
-_PER_ORDER, _PER_SHUFFLED = 48, 6
+# Steps of counting all ways of more than three systems.
+MOST_STEPS = 20_000_000
+# Nanoseconds of drawing how many equal rows hand a score to a system, and of shuffling one score.
+_PER_PART, _PER_SHUFFLED = 70, 6
 # Mass outside a window, against the answer: below roundoff.
 _LOG_ODDS = 43.0
 # Frequencies whose modulus has this exponent and more are left out.
@@ -310,14 +310,22 @@ def tail(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
     whole = _of_the_plane(form, observed)
     if whole[0].log_p >= math.log(_SMALL):
         return whole
-    # A circle's exponent is nearly observed / scale, and over a sector it falls by that times the square of half the angle.
-    wanted = 0.7 * math.sqrt(observed / form.scale / _GAP)
-    sectors = min(max(math.ceil(wanted), 1), _MOST_SECTORS)
-    cuts = _cuts(form, observed, sectors)
+    cuts = _cuts(form, observed, _sectors(form, observed))
     parts = [
         _of_a_sector(form, observed, *ends, last=ends[1] == cuts[-1]) for ends in itertools.pairwise(cuts)
     ]
     return _added([part[0] for part in parts]), _added([part[1] for part in parts])
+
+
+def _sectors(form: ThreeColumns, observed: int) -> int:
+    """A circle's exponent is nearly observed / scale, and over a sector it falls by that times the square of half the angle."""
+    return min(max(math.ceil(0.7 * math.sqrt(observed / form.scale / _GAP)), 1), _MOST_SECTORS)
+
+
+def windows(form: ThreeColumns, observed: int) -> int:
+    """How many windows `tail` is likely to compute: P(H >= observed) is nearly exp(-observed / scale)."""
+    likely = form.items == 0 or observed <= -math.log(_SMALL) * form.scale
+    return 1 if likely else 1 + _sectors(form, observed)
 
 
 def _of_the_plane(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
@@ -503,39 +511,56 @@ def steps_of(rows: Rows) -> int:
     return steps
 
 
-def _lists_orders(row: Sequence[int], count: int) -> bool:
-    """Whether the numbers of equal rows in each order are drawn: where that is quicker than to shuffle every row."""
-    number = orders_of(row)
-    return number <= _LISTED_ORDERS and number * _PER_ORDER <= count * len(row) * _PER_SHUFFLED
+def _parts(row: Sequence[int]) -> int:
+    """The number of different scores in all multisets of scores that are left when some systems have got theirs."""
+    numbers = Counter(row).values()
+    whole = math.prod(number + 1 for number in numbers)
+    return sum(whole // (number + 1) * number for number in numbers)
+
+
+def _is_handed_out(row: Sequence[int], count: int) -> bool:
+    """Whether equal rows are handed out together, system by system: where that is quicker than to shuffle every row."""
+    return _parts(row) * _PER_PART <= count * len(row) * _PER_SHUFFLED
 
 
 def draw_nanoseconds(rows: Rows) -> int:
     """Predicted time of one draw."""
-    return sum(
-        orders_of(row) * _PER_ORDER if _lists_orders(row, count) else count * len(row) * _PER_SHUFFLED
-        for row, count in rows.items()
-    )
+    return sum(min(_parts(row) * _PER_PART, count * len(row) * _PER_SHUFFLED) for row, count in rows.items())
 
 
 def draw_bytes(rows: Rows) -> int:
     """The memory of a block of draws."""
-    widest = max((orders_of(row) for row, count in rows.items() if _lists_orders(row, count)), default=1)
-    return SAMPLES_PER_BLOCK * (8 * widest + 64)
+    widest = max((_parts(row) for row, count in rows.items() if _is_handed_out(row, count)), default=1)
+    return SAMPLES_PER_BLOCK * (16 * widest + 64)
 
 
 def draw(rows: Rows, seed: int, block: int) -> Integers:
     """SAMPLES_PER_BLOCK independent values of H."""
     generator = np.random.Generator(stream(seed, block))
-    systems = len(next(iter(rows), ()))
-    totals = np.zeros((SAMPLES_PER_BLOCK, systems), dtype=np.int64)
+    totals = np.zeros((SAMPLES_PER_BLOCK, len(next(iter(rows), ()))), dtype=np.int64)
     for row, count in rows.items():
-        if _lists_orders(row, count):
-            number = orders_of(row)
-            ways = np.array(orders(row), dtype=np.int64)
-            drawn = generator.multinomial(count, np.full(number, 1.0 / number), size=SAMPLES_PER_BLOCK)
-            totals += drawn @ ways
+        if _is_handed_out(row, count):
+            _hand_out(generator, row, count, totals)
         else:
             for _ in range(count):
-                table = np.broadcast_to(np.array(row, dtype=np.int64), totals.shape)
-                totals += generator.permuted(table, axis=1)
+                totals += generator.permuted(np.broadcast_to(np.array(row), totals.shape), axis=1)
     return np.asarray(np.square(totals).sum(axis=1))
+
+
+def _hand_out(generator: np.random.Generator, row: tuple[int, ...], count: int, totals: Integers) -> None:
+    """Add the scores of `count` equal rows, of which every system in turn gets one that is left, to the totals.
+
+    How many rows have the same scores left is multinomial, given how many had the same before.
+    """
+    states = {row: np.full(len(totals), count)}
+    for system in range(len(row)):
+        following: dict[tuple[int, ...], Integers] = {}
+        for left, numbers in states.items():
+            values, times = np.unique(left, return_counts=True)
+            drawn = generator.multinomial(numbers, times / len(left))
+            totals[:, system] += drawn @ values
+            for value, number in zip(values.tolist(), drawn.T, strict=True):
+                at = left.index(value)
+                rest = left[:at] + left[at + 1 :]
+                following[rest] = following[rest] + number if rest in following else number
+        states = following

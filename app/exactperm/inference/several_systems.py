@@ -26,8 +26,8 @@ from .options import Options
 from .record import sampled_null_record, times
 from .runs import planned_laws
 
-# Nanoseconds of a step of counting, of a coefficient and word of a polynomial, and of a cell of a window.
-_STEP, _WORD, _CELL = 900, 40, 25
+# Nanoseconds of a step of counting, of a coefficient and word of a polynomial, of a cell of a window, and of a window.
+_STEP, _WORD, _CELL, _WINDOW = 900, 40, 50, 3_000_000
 _SAMPLED = "The picture of the null distribution was sampled; `method` refers to the p-value."
 _DRAWN = 4_096
 # Methods that give p as a fraction.
@@ -168,7 +168,8 @@ def _costs(problem: Omnibus, samples: int) -> list[Cost]:
         words = items // 25 + 1
         costs.append(Cost("rational", cells * words * _WORD + 50_000, 32 * cells * words))
         window = min(column_totals.window_length(three) ** 2, cells) if items else 1
-        costs.append(Cost("fft", 2 * window * _CELL + 2_000_000, 64 * window))
+        times = column_totals.windows(three, problem.observed)
+        costs.append(Cost("fft", times * (window * _CELL + _WINDOW), 64 * window))
         return costs
     steps = column_totals.steps_of(rows) if rows else 1
     if steps <= column_totals.MOST_STEPS:
