@@ -1,7 +1,7 @@
-"""Floors of a suite, from runs of one system: how low a new run of the same items may be before it is an alarm.
+"""Floors of a suite, from runs of one system: how low a new run of the same items may be without an alarm.
 
-Given how often each item was right, t of n runs, a new run has an independent item right with probability t / n, and its number
-of right items is Poisson-binomial: exact given the rates, which are estimates.
+If t of n runs of an item were right, a new run has it right with probability t / n, independently of the others. The number of right items
+is Poisson-binomial: exact given the rates, which are estimates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..engine.probability import Region
 from ..presentation.numbers import number
 from .power import Question
 
-# Exact fractions are counted for so long; then the window of `fft` answers.
+# Exact fractions are counted up to so many steps; beyond that, the window of `fft` answers.
 _PATIENCE_S = 0.5
 _FEW_RUNS = 5
 SOLVED = ("floor", "false_alarm")
@@ -37,14 +37,14 @@ class RunsDesign:
 
     @classmethod
     def of(cls, right: Iterable[int], runs: Iterable[int]) -> RunsDesign:
-        """From the number of right runs and of all runs of each item."""
+        """The design of the numbers of right runs and of all runs of each item."""
         rates = Counter(zip(right, runs, strict=True))
         laws = (({0: n - t, 1: t} if 0 < t < n else {t // n: 1}, count) for (t, n), count in rates.items())
         return cls(grouped_laws(laws, sum(rates.values())), min(n for _, n in rates))
 
     @property
     def cost(self) -> Cost:
-        """Of the exact law, or of the tails that a search looks at."""
+        """Predicted time of the exact law, or of the tails of a search."""
         exact, tail = methods.rational_cost(self.laws), methods.fft_cost(self.laws)
         if exact.seconds <= _PATIENCE_S:
             return exact
@@ -52,7 +52,7 @@ class RunsDesign:
 
     @cached_property
     def _below(self) -> list[int] | None:
-        """In how many ways T is at most 0, 1, ..., of all of which the last counts; None for too many."""
+        """The number of ways in which T is at most 0, 1, ...; the last is all of them. None for too many."""
         if self.cost.method != "rational":
             return None
         total, ways = 0, []
@@ -62,7 +62,7 @@ class RunsDesign:
         return ways
 
     def alarm(self, least: int) -> tuple[float, Fraction, Fraction]:
-        """P(a new run has fewer than `least` right), and bounds of it, the lower one first."""
+        """P(a new run has fewer than `least` right items), and its lower and upper bounds."""
         top = min(least - 1 - self.laws.offset, self.laws.range)
         if top < 0:
             return 0.0, Fraction(0), Fraction(0)
@@ -76,7 +76,7 @@ class RunsDesign:
     def floor(self, level: Fraction) -> tuple[int, bool]:
         """The largest number of right items that a new run is below with probability at most `level`, and whether that is certain.
 
-        It is not where the probability for the next number is `level` up to the error of `fft`.
+        It is uncertain if the probability for the next number equals `level` up to the error of `fft`.
         """
         low, high = self.laws.offset, self.laws.offset + self.laws.range
         while low < high:
@@ -86,7 +86,7 @@ class RunsDesign:
 
 
 def floor_answer(question: Question, design: RunsDesign, digest: str) -> PowerRecord:
-    """The floor of a level, or the rate of false alarms of a floor."""
+    """Answer with the floor of a level, or the rate of false alarms of a floor."""
     items, level = design.laws.items, Fraction(repr(question.alpha)) / question.comparisons
     certain = True
     if question.solve == "floor":

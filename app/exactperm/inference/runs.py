@@ -1,4 +1,4 @@
-"""The test that exchanges runs, and the one that exchanges items and runs: p is the larger of both."""
+"""Test a difference by exchanging runs, or items and runs, whose p-value is the larger of two."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _ROUNDED = (
     "No 64-bit lattice holds the sum of these runs: p_value_bounds hold for the original scores, and the null distribution is for "
     "rounded ones. With fewer digits (`decimals`), all is exact."
 )
-# Listing the laws: of a run.
+# Predicted nanoseconds of listing the laws, for each run.
 _SECONDS_PER_RUN = 2e-6
 
 
 @dataclass(frozen=True, slots=True)
 class RunsTest:
-    """A difference of means, sums or pass rates whose runs are dealt anew, with its region and its plan."""
+    """A difference of means, sums or pass rates whose runs are reassigned, with its region and plan."""
 
     options: Options
     problem: Runs
@@ -90,7 +90,7 @@ class RunsTest:
 
     @property
     def _least(self) -> float:
-        """The logarithm of a number that no way to deal the runs has a smaller probability than."""
+        """The logarithm of a lower bound on the probability of every assignment of the runs."""
         pairs = zip(self.form.laws, self.form.counts.tolist(), strict=True)
         return -math.fsum(count * math.log(law.total) for law, count in pairs)
 
@@ -121,7 +121,7 @@ class RunsTest:
 
 @dataclass(frozen=True, slots=True)
 class BothTest:
-    """The test that exchanges items and the one that exchanges runs: what both reject (Berger 1982, intersection-union)."""
+    """The test that exchanges items, and the one that exchanges runs: it rejects where both do (Berger 1982, intersection-union)."""
 
     items: PlannedTest
     runs: RunsTest
@@ -133,7 +133,7 @@ class BothTest:
 
     @property
     def problem(self) -> Problem | Runs:
-        """That of the items."""
+        """The test that exchanges items."""
         return self.items.problem
 
     @property
@@ -147,7 +147,7 @@ class BothTest:
         return self.items.seconds + self.runs.seconds
 
     def solve(self) -> Result:
-        """Run both; everything but the p-value is that of the test with the larger one."""
+        """Run both tests; all but the p-value is that of the test with the larger p-value."""
         results = self.items.solve(), self.runs.solve()
         larger = max(results, key=lambda result: result.answer.p_value)
         low, high = (max(ends) for ends in zip(*(each.attainable_between for each in results), strict=True))
@@ -161,14 +161,14 @@ class BothTest:
 
 
 def _larger(first: Answer, second: Answer) -> Answer:
-    """The larger p-value, as certain as both are."""
+    """The larger p-value, as certain as the less certain one."""
     larger, other = (first, second) if first.p_value >= second.p_value else (second, first)
     mids = [answer.mid for answer in (first, second)]
     mid = None if None in mids else max((mid for mid in mids if mid is not None), key=lambda mid: mid.log_p)
     low, high = (max(ends) for ends in zip(first.bounds, second.bounds, strict=True))
     if high <= larger.bounds[1]:
         return replace(larger, bounds=(max(low, larger.bounds[0]), high), mid=mid)
-    # The other may be the larger one: neither is exact.
+    # The other one may be larger, so neither is exact.
     return replace(
         larger,
         bounds=(low, high),
@@ -217,7 +217,7 @@ def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
 
 
 def refuse_beside_runs(options: Options) -> None:
-    """Refuse what no test that exchanges runs has; raises InvalidTest."""
+    """Refuse options that a test that exchanges runs does not have; raises InvalidTest."""
     if options.test == "bootstrap":
         detail = "Exchanging runs is a permutation test: leave exchange out, or set test to permutation."
         raise InvalidTest.at("/exchange", "exchange_needs_permutation", detail, WITHOUT_RUNS)
@@ -231,7 +231,7 @@ def refuse_beside_runs(options: Options) -> None:
 
 
 def exchange_of(data: Paired, options: Options) -> Exchange | None:
-    """What the answer says was exchanged: nothing in a bootstrap, or of one score per item unless requested."""
+    """The exchanged units that the answer names; none for a bootstrap, or for one score per item unless requested."""
     if options.exchange != "items":
         return options.exchange
     repeated = isinstance(data, Scores) and (isinstance(data.u, Repeated) or isinstance(data.v, Repeated))

@@ -1,4 +1,4 @@
-"""The test of several systems at once: whether any differs (Cochran's Q, Friedman), a trend, a contrast or an interaction."""
+"""Test several systems at once: whether any differs (Cochran's Q, Friedman), a trend, a contrast or an interaction."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class OmnibusTest:
 
     @cached_property
     def _law(self) -> tuple[Mapping[int, int], int]:
-        """The ways to each H, where they are counted."""
+        """The number of ways to each H, if they are counted."""
         if not self.problem.rows:
             return {0: 1}, 1
         return column_totals.ways(self.three) if self.three else column_totals.counted(self.problem.rows)
@@ -147,12 +147,15 @@ def systems_test(data: Systems, spec: StatisticSpec, options: Options, budget: B
 
 
 def _omnibus_test(problem: Omnibus, options: Options, budget: Budget) -> OmnibusTest:
-    """P(H >= observed), which has no other side."""
+    """P(H >= observed); there is no other side."""
     costs = _costs(problem, options.samples)
     if options.exact_fraction:
         costs = [cost for cost in costs if cost.method in _COUNTING]
         if options.method not in {"auto", *_COUNTING} or not any(cost.fits(budget) for cost in costs):
-            detail = "There are too many items to count all ways, or the method does not: leave `exact_fraction` out."
+            detail = (
+                "There are too many items to count all ways, or the method does not: leave "
+                "`exact_fraction` out."
+            )
             raise InvalidTest.at("/exact_fraction", "fraction_not_available", detail)
     return OmnibusTest(options, problem, choose(costs, budget, method=options.method))
 

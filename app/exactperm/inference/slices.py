@@ -1,16 +1,15 @@
-"""Tests of slices of the items, adjusted together: did any slice get worse?
+"""Test slices of the items together: did any slice get worse?
 
-Each slice is a test of its own. Slices that share neither an item nor a cluster are independent under the null, so that
-the smallest of their p-values has an exact law. With F_k(x) = P(p_k <= x), the largest p-value of any outcome of slice k
-that is at most x (0 where there is none),
+Each slice is a test of its own. Slices that share neither an item nor a cluster are independent under the null, so the smallest of their
+p-values has an exact law. With F_k(x) = P(p_k <= x), the largest p-value of any outcome of slice k that is at most x (0 where there is
+none),
 
     P(smallest p <= x) = 1 - prod_k (1 - F_k(x)).
 
-Step-down (Romano & Wolf 2005): with p ascending, the j-th adjusted p-value is the largest of
-1 - prod_{k >= i} (1 - F_(k)(p_(i))) over i <= j. Slices that overlap have sums in place of the products: Holm's method for
-discrete tests (Tarone 1990; Westfall & Wolfinger 1997). A slice whose attainable p-values are not known counts with x, as a
-p-value is at most x with probability x at the most (Sidak 1967; Holm 1979). Everything grows with each p-value and each F_k, so that bounds of these
-are bounds of the adjusted p-values.
+Step-down (Romano & Wolf 2005): with p ascending, the j-th adjusted p-value is the largest of 1 - prod_{k >= i} (1 - F_(k)(p_(i))) over i <=
+j. Overlapping slices have sums in place of the products: Holm's method for discrete tests (Tarone 1990; Westfall & Wolfinger 1997). A slice
+with unknown attainable p-values counts with x, because a p-value is at most x with probability at most x (Sidak 1967; Holm 1979). Adjusted
+p-values grow with each p-value and each F_k, so bounds of these bound the adjusted p-values.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ if TYPE_CHECKING:
 
 MOST_SLICES = 200
 _NAMED = 5
-# Laws of so many bits in all are counted in integers; of so many, products are fractions.
+# Laws of at most so many bits in all are counted in integers; up to the second number, products are fractions.
 _COUNTED_BITS, _FRACTION_BITS = 1 << 25, 4_096
 # Relative errors: of a level that certified tails are compared with, or others; of a tail.
 _APART, _APART_UNCERTIFIED, _OF_A_TAIL, _ROUNDOFF = 1e-9, 4e-6, 1e-6, 2.0**-52
 # Predicted seconds of a tail that is searched for, of one that is looked up, and of a bit of a law.
 _SEARCHED_S, _LOOKED_UP_S, _PER_BIT_S = 4e-4, 4e-6, 4e-9
-# Small tails of all slices may take so long, each of so many looks.
+# Small tails of all slices may take so many seconds, each of so many looks.
 _DEEP_S, _LOOKS = 0.5, 20
 # Smaller doubles have lost digits.
 _DIGITS_LEFT = 1e-300
@@ -70,11 +69,11 @@ _METHODS: dict[tuple[bool, bool], SliceMethod] = {
 Number = float | Fraction
 
 
-# The p-values that the outcomes of one slice can have: `at_most` bounds F(x)
+# The attainable p-values of one slice: `at_most` bounds F(x)
 
 
 class PValue(NamedTuple):
-    """A p-value within its bounds; fractions where it is known without rounding."""
+    """A p-value within its bounds, which are fractions if it is known without rounding."""
 
     low: Number
     high: Number
@@ -82,7 +81,7 @@ class PValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All of them, ascending, as numbers of 2**bits assignments of signs."""
+    """All attainable p-values, ascending, as numbers of 2**bits assignments of signs."""
 
     bits: int
     numbers: Sequence[int]
@@ -99,7 +98,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Those of a law that is too long to be counted, found by a search for the tail at x; not below `least`."""
+    """The attainable p-values of a law that is too long to count, by a search for the tail at x; at least `least`."""
 
     form: CanonicalForm
     alternative: Alternative
@@ -107,7 +106,7 @@ class Searched:
     known: dict[PValue, PValue] = field(default_factory=dict)
 
     def at_most(self, x: PValue) -> PValue:
-        """Two searches where x may itself be attained, else one."""
+        """Two searches if x itself may be attained, otherwise one."""
         if x.high < self.least:
             return PValue(0.0, x.high)
         if x not in self.known:
@@ -127,12 +126,12 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Not known, but that none is below `least`: above it x itself counts."""
+    """Unknown attainable p-values, of which none is below `least`; above it x itself counts."""
 
     least: float
 
     def at_most(self, x: PValue) -> PValue:
-        """At most x, or nothing."""
+        """x itself, or 0 below `least`."""
         return x if x.high >= self.least * (1.0 - _OF_A_TAIL) else PValue(0.0, 0.0)
 
 
@@ -144,7 +143,7 @@ def _attainable(law: AdditiveTest | None, least: float, slices: int) -> Attainab
         return Unknown(least)
     form, alternative = law.form, law.options.alternative
     if not _is_counted(form, slices):
-        # Small tails of a window have to be certified one by one.
+        # Small tails of a window must be certified separately.
         quick = null_law(form).is_listed or slices * slices * _LOOKS * fft_cost(form).seconds <= _DEEP_S
         return Searched(form, alternative, _DIGITS_LEFT if quick else CERTIFIED_BELOW)
     return Counted(form.nonzero, tails(form, two_sided=alternative == "two-sided"))
@@ -165,8 +164,8 @@ def _is_counted(form: CanonicalForm, slices: int) -> bool:
 class Found:
     """The p-value of one slice.
 
-    `counts` is what is adjusted where a slice is sampled: the p-value, or the upper end of an estimate that is none by
-    itself. `attainable` bounds the least p-value of any outcome; `law` has all of them, where these are known.
+    `counts` is adjusted instead if a slice is sampled: the p-value, or the upper end of an estimate that is not a valid p-value.
+    `attainable` bounds the least p-value of any outcome; `law` has all attainable p-values, if known.
     """
 
     name: str
@@ -183,7 +182,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SliceTest:
-    """The planned test of the n items of a slice, and that of a margin, which then has the p-value."""
+    """The planned test of the n items of a slice, and that of a margin, which then decides the p-value."""
 
     name: str
     n: int
@@ -197,7 +196,7 @@ class SliceTest:
 
     @property
     def law(self) -> AdditiveTest | None:
-        """The test whose p-values are tails, or two like tails, of the symmetric law of one sum; None for others."""
+        """The test, if its p-values are one or two equal tails of the symmetric law of one sum; otherwise None."""
         test = self.test if self.margin is None else getattr(self.margin, "test", None)
         if not isinstance(test, AdditiveTest) or test.problem.absolute:
             return None
@@ -205,7 +204,7 @@ class SliceTest:
         return test if mirrored or test.options.alternative != "two-sided" else None
 
     def run(self) -> Found:
-        """Run it; what is not certified does not leave. An asymptotic p-value of a margin has no attainable ones."""
+        """Run the test and certify its answer. An asymptotic p-value of a margin has no attainable p-values."""
         result = self.test.solve()
         answer, drawn = result.answer, result.answer.monte_carlo
         require(answer, exact=result.exact, attainable=result.attainable_between[0])
@@ -247,7 +246,7 @@ class PlannedSlices:
 
     @property
     def seconds(self) -> float:
-        """Predicted time of the tests, and of looking up what p-values they attain."""
+        """Predicted time of the tests, and of looking up their attainable p-values."""
         forms, number = [test.law.form for test in self.tests if test.law is not None], len(self.tests)
         bits = [_bits(form) for form in forms if _is_counted(form, number)]
         each = _LOOKED_UP_S * len(bits) + _SEARCHED_S * (len(forms) - len(bits))
@@ -255,7 +254,7 @@ class PlannedSlices:
 
     @property
     def brackets(self) -> bool:
-        """Whether any is planned as a bracket, whose price is not proven."""
+        """Whether any test is planned as a bracket, whose price is unproven."""
         return any(test.test.plan.chosen.method == "bounds" for test in self.tests)
 
     def solve(self) -> AdjustedSlices:
@@ -266,9 +265,9 @@ class PlannedSlices:
 def planned_slices(
     data: Paired, alpha: float, plan: Callable[[str, int, Paired], SliceTest]
 ) -> PlannedSlices:
-    """The tests that `plan` makes of a slice's name, its number of items, and these.
+    """The tests that `plan` makes from a slice's name, its number of items, and its items.
 
-    Raises InvalidTest where there is no slice, there are too many, or one cannot be tested.
+    Raises InvalidTest if there are no slices, too many, or one that cannot be tested.
     """
     slices = data.pairing.slices
     assert slices is not None
@@ -294,7 +293,7 @@ def planned_slices(
 
 
 def refuse_for_slices(options: Options, *, gaps: bool) -> None:
-    """Refuse all tests but that of the permutation p-value of complete data, looked at once; raises InvalidTest."""
+    """Refuse all but fixed-size permutation tests of complete data by p; raises InvalidTest."""
     if (
         options.test == "bootstrap"
         or options.significance == "mid_p"
@@ -324,7 +323,7 @@ def _are_disjoint(lengths: Integers, codes: Column, rows: Integers, pairing: Pai
 class AdjustedSlices:
     """The record of the slices, and log10 of its p-value.
 
-    `least` is the smallest p-value that other outcomes could have had, or an upper bound where that is not `least_known`.
+    `least` is the smallest p-value of any outcome, or an upper bound of it unless `least_known`.
     """
 
     record: SlicesRecord
@@ -335,7 +334,7 @@ class AdjustedSlices:
 
 
 def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> AdjustedSlices:
-    """Adjust the p-values of slices; with one sampled, as if they were dependent: they share the random numbers."""
+    """Adjust the p-values of slices; if one is sampled, as dependent ones, because they share the random numbers."""
     ranked = sorted(tests, key=lambda one: (one.log10_p_value, one.p_value, one.name))
     sampled, number = any(one.sampled for one in ranked), len(ranked)
     family = _Family(
@@ -365,7 +364,7 @@ def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> 
         worst=ranked[0].name,
         items=tuple(items),
     )
-    # A double has no digits left below: Bonferroni's bound.
+    # Below, a double has no digits left: take Bonferroni's bound.
     deep = min(ranked[0].log10_p_value + math.log10(number), 0.0)
     return AdjustedSlices(
         record,
@@ -378,7 +377,7 @@ def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> 
 
 @dataclass(frozen=True)
 class _Family:
-    """The slices that are adjusted together, ascending by p-value; in fractions where all of their laws are short."""
+    """The slices that are adjusted together, ascending by p-value; in fractions if all their laws are short."""
 
     found: Sequence[Found]
     values: Sequence[Attainable]
@@ -390,7 +389,7 @@ class _Family:
         return len(counted) == len(self.values) and sum(counted) <= _FRACTION_BITS
 
     def adjusted(self, p_values: Sequence[PValue], end: int) -> list[Number]:
-        """Bounds of the adjusted p-values: the lower ends (0), or the upper ones (1)."""
+        """The lower (0) or upper (1) bounds of the adjusted p-values."""
 
         def below(k: int, i: int) -> Number:
             x, each = p_values[i], self.values[k]
@@ -406,13 +405,13 @@ class _Family:
         return adjusted
 
     def least(self) -> float:
-        """The smallest p-value of all outcomes; of long laws an upper bound."""
+        """The smallest p-value of all outcomes, or an upper bound of it for long laws."""
         x = min(one.attainable[1] for one in self.found)
         parts = [x if type(each) is Searched else each.at_most(PValue(x, x)).high for each in self.values]
         return max(float(self._union(parts)), SMALLEST)
 
     def _union(self, parts: Sequence[Number]) -> Number:
-        """The probability that any slice has such a p-value, or at most that."""
+        """The probability that any slice has such a p-value, or an upper bound of it."""
         if self.in_fractions:
             rest = math.prod(1 - Fraction(part) for part in parts) if self.independent else 1 - sum(parts)
             return min(Fraction(1 - rest), Fraction(1))
@@ -423,7 +422,7 @@ class _Family:
 
 
 def _p_value(one: Found, value: Attainable) -> PValue:
-    """The bounds of a slice's p-value, without rounding where its law is counted."""
+    """The bounds of a slice's p-value, without rounding if its law is counted."""
     if not isinstance(value, Counted) or one.law is None:
         return PValue(*one.bounds)
     form, (low, high) = one.law.form, one.law.region.intervals[0]
@@ -433,7 +432,7 @@ def _p_value(one: Found, value: Attainable) -> PValue:
 
 
 def _have_one_law(one: Attainable, other: Attainable) -> bool:
-    """Whether what one attains the other attains with the same probability; of counted ones that needs no look."""
+    """Whether both attain the same p-values with the same probabilities; False for counted laws, where this saves nothing."""
     if not isinstance(one, Searched) or not isinstance(other, Searched):
         return False
     mine, its = one.form, other.form
@@ -441,7 +440,7 @@ def _have_one_law(one: Attainable, other: Attainable) -> bool:
 
 
 def _outward(value: Number, steps: int) -> float:
-    """The double beyond a bound, which is below for negative `steps`; each is a rounding of doubles."""
+    """Move a bound by `steps` roundings of doubles, downwards if negative."""
     if isinstance(value, Fraction):
         double = float(value)
         beyond = Fraction(double) < value if steps > 0 else Fraction(double) > value
@@ -450,7 +449,7 @@ def _outward(value: Number, steps: int) -> float:
 
 
 def _warnings(slices: Sequence[Found], alpha: float) -> tuple[WarningRecord, ...]:
-    """That slices are so small that none of their outcomes would be significant."""
+    """Warn about slices so small that none of their outcomes would be significant."""
     names = sorted(one.name for one in slices if one.attainable[0] > alpha)
     if not names:
         return ()

@@ -1,7 +1,7 @@
-"""Gates without a baseline: whether one system is at least as good as a threshold.
+"""Decide gates without a baseline: whether one system is at least as good as a threshold.
 
-Of items that are right or wrong, one run each, the p-value is a binomial tail. Of scores in a range, and of items' means over
-several runs, it is a bound that holds for every law (`engine.one_proportion`).
+For right or wrong items with one run each, the p-value is a binomial tail. For scores in a range, and items' means over several runs, it is
+a bound that holds for every law (`engine.one_proportion`).
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """The values of one system: `total` is the sum of `n` of them scaled to [0, 1], `low` and `width` scale back.
+    """The values of one system:
 
-    `whole`: they are right or wrong. `runs`: they are all runs of the items, which may have unequal chances.
+    `total` is the sum of `n` of them scaled to [0, 1], `low` and `width` scale back. `whole` values are right or wrong; `runs` are all
+    runs of the items, which may have unequal probabilities.
     """
 
     n: int
@@ -69,16 +70,16 @@ class Scaled:
     runs: bool = False
 
     def is_binomial(self, total: Fraction, chance: Fraction) -> bool:
-        """Whether P(S >= total) is at most the binomial tail: of unequal chances one beyond the mean, or of all (Hoeffding 1956)."""
+        """Whether P(S >= total) is at most the binomial tail: for unequal probabilities at least one beyond the mean, or for all (Hoeffding 1956)."""
         return self.whole and (not self.runs or total in {0, self.n} or total >= self.n * chance + 1)
 
     @property
     def mean(self) -> Fraction:
-        """In the units of the scores."""
+        """The value in the units of the scores."""
         return self.low + self.width * self.total / self.n
 
     def interval(self, level: float) -> tuple[Fraction, Fraction, IntervalMethod]:
-        """Of the true mean, half of the error at each end, rounded outwards."""
+        """The bounds of the true mean, with half of the error at each end, rounded outwards."""
         tail = (1 - Fraction(repr(float(level)))) / 2
         n, total = self.n, self.total
         method: IntervalMethod = "convex_bound"
@@ -95,11 +96,10 @@ class Scaled:
 def scaled(
     data: Paired, spec: StatisticSpec, limits: tuple[float, float] | None, exchange: Exchange = "items"
 ) -> Scaled | None:
-    """U's values, which lie within these `limits`; None where only limits would make them comparable.
+    """U's values, within these `limits`; None if only limits would make them comparable.
 
-    Scores that are all 0 or 1 are right or wrong, with limits of 0 and 1 or without.
-
-    Raises InvalidTest where the statistic is no mean of items, or a score is outside (at /u).
+    Scores that are all 0 or 1 are right or wrong, with limits of 0 and 1 or without. Raises InvalidTest if the statistic is not a mean
+    of items, or a score is outside (at /u).
     """
     runs = (
         exchange == "runs" and isinstance(data, Scores) and spec.parameters.get("repeats") in {None, "mean"}
@@ -151,12 +151,12 @@ class TargetTest:
 
     @property
     def threshold(self) -> Fraction:
-        """In the units of the scores."""
+        """The value in the units of the scores."""
         return self.values.low + self.values.width * self.chance
 
     @property
     def alternative(self) -> Alternative:
-        """The side of the threshold that a small p-value shows."""
+        """The side of the threshold that a small p-value supports."""
         upwards = (self.terms.policy == "at_least") == self.terms.higher_is_better
         return "greater" if upwards else "less"
 
@@ -165,7 +165,7 @@ class TargetTest:
         return self.values.is_binomial(*self._upwards(self.values.total))
 
     def _upwards(self, total: Fraction) -> tuple[Fraction, Fraction]:
-        """A sum and the threshold, mirrored where small sums show something."""
+        """A sum and the threshold, mirrored if small sums are extreme."""
         if self.alternative == "greater":
             return total, self.chance
         return self.values.n - total, 1 - self.chance
@@ -185,7 +185,7 @@ class TargetTest:
         return ratio_of(self._answer.fraction)
 
     def solve(self) -> Result:
-        """The p-value: a binomial tail where it holds, else a bound, which is not exact."""
+        """The p-value: a binomial tail where it holds, otherwise a bound, which is not exact."""
         answer, spec, mean = replace(self._answer, fraction=None), self.spec, self.values.mean
         if not self._is_binomial:
             answer = replace(answer, bounds=(0.0, answer.bounds[1]), relative_error_bound=None)
@@ -197,7 +197,7 @@ class TargetTest:
         )
 
     def outcome(self, record: TestRecord) -> Outcome:
-        """The one-sided test, whose exact p-value is at least that of right-or-wrong scores, or 1 on the other side."""
+        """The one-sided test; its exact p-value is at least that of right-or-wrong scores, or 1 on the other side."""
         outcome, least = without_margin(Question(self.alternative, Fraction(0)), record), None
         if not self._is_binomial:
             n, (total, chance) = self.values.n, self._upwards(self.values.total)
@@ -211,7 +211,7 @@ class TargetTest:
         return "binomial" if self._is_binomial else "convex_bound"
 
     def record(self) -> TestRecord:
-        """The test of the difference from the threshold, which is in the place of V's score."""
+        """The test of the difference from the threshold, which takes the place of V's score."""
         terms, data, spec, options, result = self.terms, self.data, self.spec, self.options, self.solve()
         digest, exchange = request_digest(data, spec, options, ALGORITHM_VERSION), exchange_of(data, options)
         identity = f"{digest} {terms.policy} {self.threshold} {terms.range}"
@@ -232,7 +232,7 @@ class TargetTest:
         return replace(record, test=self.procedure)
 
     def _null(self) -> NullRecord:
-        """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
+        """The distribution of the difference at the threshold: for right-or-wrong items exactly, for other scores that of the most dispersed ones."""
         n, width, chance = self.values.n, self.values.width, float(self.chance)
         first, masses = binomial_masses(n, chance)
         counts = np.arange(first, first + len(masses))
@@ -256,7 +256,7 @@ class TargetTest:
 
 
 def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: GateTerms) -> TargetTest:
-    """Validate the data and the terms; V's column of the data is not looked at.
+    """Validate the data and the terms; V's column is ignored.
 
     Raises InvalidTest at /threshold, /range, /u and at options of other tests.
     """
@@ -278,8 +278,8 @@ def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: Gate
 _EXCHANGES = {"items": "New items", "runs": "New runs of these items"}
 MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
 _RANGE = (
-    "Scores that are not right or wrong are compared with a threshold by a bound that needs their `range`: the least and the "
-    "largest score that there can be."
+    "Scores that are not right or wrong are compared with a threshold by a bound that needs their `range`: "
+    "the least and the largest possible score."
 )
 _RANGES = choices_of("range", {"[0,1]": "Scores from 0 to 1", "[0,100]": "Scores from 0 to 100"})
 
@@ -317,7 +317,7 @@ def _require_inside(data: Paired, low: float, high: float) -> None:
 
 
 def _items(data: Paired, spec: StatisticSpec, values: Scaled, threshold: Fraction) -> ItemsRecord:
-    """Items better than the threshold, equal to it, and worse."""
+    """Count items better than the threshold, equal to it, and worse."""
     n = values.n
     if isinstance(data, Scores):
         scores = scores_by_item(per_item(data, spec), spec)

@@ -17,7 +17,7 @@ from .columns import keys as keys_of
 from .quoting import quoted
 
 SHARE = "win rate"
-# What names the question of a battle, the first of these that any battle has.
+# Members that name the question of a battle; the first that any battle has counts.
 IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
 # The share of the first model.
 WINNERS = {"model_a": 1.0, "model_b": 0.0, "tie": 0.5, "tie (bothbad)": 0.5, "both_bad": 0.5}
@@ -52,7 +52,7 @@ class Battles:
         return Scores(of_u, of_v, pairing, positions=positions)
 
     def board(self) -> dict[str, ById]:
-        """The shares of all models: two of them have their own battles in common, and no others."""
+        """The shares of all models; each two have only their own battles in common."""
         rows: dict[str, list[int]] = {name: [] for name in self.models}
         items: list[str] = []
         for row, (key, *pair) in enumerate(zip(self.ids, self.first, self.second, strict=True)):
@@ -75,7 +75,7 @@ class Battles:
         return list(number), codes, column
 
     def wins(self) -> NDArray[np.float64]:
-        """How often each of `models` won against each, a tie as half a win of both, shape (K, K)."""
+        """The number of wins of each of `models` against each other one, shape (K, K); a tie is half a win of both."""
         place = {name: at for at, name in enumerate(self.models)}
         first, second = ([place[name] for name in side] for side in (self.first, self.second))
         table = np.zeros((len(place), len(place)))
@@ -85,7 +85,7 @@ class Battles:
 
 
 def battles_of(records: Sequence[Any]) -> Battles:
-    """Check the battles, whose other members are left out; raises InvalidTest at `/17/winner`."""
+    """Check the battles, and omit their other members; raises InvalidTest at `/17/winner`."""
     records = [record if type(record) is dict else {} for record in records]
     key = next((name for name in IDS if any(name in record for record in records)), None)
     for index, record in enumerate(records):

@@ -1,4 +1,4 @@
-"""What stands beside the scores of both systems: people's labels of some items, and covariates of all."""
+"""Labels of some items by people, and covariates of all items, beside the scores of both systems."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..statistics.columns import taken
 from ..statistics.paired import Column, Correction, Repeated, Scores, lengths_of, samples_in
 from .alignment import Positions
 
-# Values of one system, which of the items they are of (-1 of none), and the pointer to that of an item.
+# The values of one system, the index of each item's value (-1 for none), and the pointer to a value.
 Placed = tuple[Any, Positions, Callable[[int], str]]
 LABELS = "labels"
 
 
 def labels_of(sides: Sequence[Placed], n: int, share: Fraction | None = None) -> Correction:
-    """People's labels of both systems; raises InvalidTest where an item has that of one alone."""
+    """Read people's labels of both systems; raises InvalidTest if an item has a label of only one."""
     has = [np.bincount(at[at >= 0], minlength=n) > 0 for _, at, _ in sides]
     if (has[0] != has[1]).any():
         item = int((has[0] != has[1]).argmax())
@@ -31,7 +31,7 @@ def labels_of(sides: Sequence[Placed], n: int, share: Fraction | None = None) ->
 
 
 def covariates_of(columns: Mapping[str, Sequence[Placed]], n: int) -> Correction:
-    """Covariates of both systems by name; raises InvalidTest where an item has none."""
+    """Read covariates of both systems by name; raises InvalidTest if an item has none."""
     for name, sides in columns.items():
         for _, at, place in sides:
             lacks = np.bincount(at[at >= 0], minlength=n) == 0
@@ -47,7 +47,7 @@ def _of_both(sides: Sequence[Placed], n: int) -> Scores:
 
 
 def _filled(values: Column | Repeated, at: Positions, n: int) -> Column | Repeated:
-    """The values in the order of the items, 0 for those that have none."""
+    """The values in the order of the items, 0 for items without one."""
     where = np.full(n, len(values))
     where[at[at >= 0]] = np.flatnonzero(at >= 0)
     numbers = samples_in(values)

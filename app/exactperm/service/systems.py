@@ -1,4 +1,4 @@
-"""Several systems in one test: from a body, JSON or a form of files, to the columns that inference takes."""
+"""Parse tests of several systems: from a JSON body or a form of files to the columns that inference takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .schema.compare import PARAMETER_OF, SystemsRequest
 from .schema.fields import ON_MISSING
 from .validation import beside_statistic, chained, prefixed, validated
 
-# Members that hold data; of a form its files do.
+# Members that hold data; in a form its files do.
 _DATA = ("systems", "scores", "ids")
 
 
@@ -59,7 +59,7 @@ def parse_systems(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
 
 
 def of_json(value: Any, context: dict[str, Any], places: PointerMap, job: Job) -> ParsedTest:
-    """Validate and align a JSON request that stands at `places`; raises InputError."""
+    """Validate and align a JSON request at `places`; raises InputError."""
     # Columns that may have gaps.
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(SystemsRequest, value, places, context)
@@ -86,7 +86,7 @@ def _parsed(
         refuse_samples(request.samples, job.limits)
         require_systems(columns, "scores", job.limits)
         if spec.name in ANY_DIFFERS and "alternative" in request.model_fields_set:
-            detail = f"{spec.name} asks whether any system differs, whichever way: leave alternative out."
+            detail = f"{spec.name} tests whether any system differs, in any direction: leave alternative out."
             raise InvalidTest.at("/alternative", "no_alternative", detail)
         try:
             aligned = board_of(
@@ -102,7 +102,7 @@ def _parsed(
 
     made = mapped(places, board)
 
-    data = cast("Paired", Systems("scores", made.systems.columns))  # which `inference.prepare` tells apart
+    data = cast("Paired", Systems("scores", made.systems.columns))  # which `inference.prepare` distinguishes
     chosen = StatisticSpec(spec.name, {} if parameter is None else {parameter: getattr(spec, parameter)})
     read = (
         None

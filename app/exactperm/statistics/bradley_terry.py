@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Newton's steps are at most 1; where more are needed, models are further apart than data can say.
+# Newton's steps are at most 1; if more are needed, the models are further apart than the data can tell.
 _MOST_STEPS, _CLOSE, _DIGITS = 200, 1e-12, 9
 
 
 def strengths_of(names: Sequence[str], wins: NDArray[np.float64]) -> tuple[Mapping[str, float] | None, str]:
-    """The strengths by name, their mean 0, from wins[i, j] of i over j, shape (K, K); or None, and why in a sentence."""
+    """The strengths by name, with mean 0, from wins[i, j] of i over j, shape (K, K); or None and the reason as a sentence."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
     from scipy.special import expit

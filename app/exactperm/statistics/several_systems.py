@@ -1,7 +1,7 @@
 """Statistics of several systems at once: contrasts of means, Page's L, Cochran's Q, Friedman's test and an interaction.
 
-The null is that on each item the K scores are exchangeable: all K! ways to hand them out to the systems are equally likely,
-independently between items.
+The null is that on each item the K scores are exchangeable: all K! ways to assign them to the systems are equally likely, independently
+between items.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Omnibus:
 
     @property
     def unit(self) -> Fraction:
-        """What H is multiplied by; 0 where no item has two different scores."""
+        """The factor of H; 0 if no item has two different scores."""
         return Fraction(self.systems - 1, self.scale) if self.rows else Fraction(0)
 
 
@@ -77,7 +77,7 @@ def _at(name: str) -> str:
 
 
 def _known(columns: Mapping[str, Column], named: Mapping[str, str]) -> list[Column]:
-    """The columns of the systems that are named at these pointers; raises InvalidTest."""
+    """The columns of the systems named at these pointers; raises InvalidTest."""
     for pointer, name in named.items():
         if name not in columns:
             detail = f"There is no system {name!r} here: the systems are {', '.join(map(repr, columns))}."
@@ -149,13 +149,16 @@ def twice_ranks(table: Integers) -> Integers:
 
 
 def _of_factors(name: str, table: Integers, factors: Sequence[int], unit: Fraction) -> Runs:
-    """The sum over items and systems of factor * score, whose law on an item is over all ways to hand its scores out."""
+    """The sum over items and systems of factor * score, whose law on an item is over all ways to assign its scores."""
     # Scores that all systems share only move the sum where the factors have one.
     base = table.min(axis=1) if sum(factors) == 0 else np.zeros(len(table), dtype=table.dtype)
     rows = Counter(map(tuple, np.sort(table - base[:, None], axis=1).tolist()))
     steps = sum(_steps_to_hand_out(row, factors) for row in rows)
     if steps > _MOST_STEPS:
-        detail = "There are too many systems with too many different scores for all ways to hand them out: round the scores."
+        detail = (
+            "Too many systems have too many different scores to list all ways to assign them: round "
+            "the scores."
+        )
         raise InvalidTest.at("/systems", "too_many_ways", detail)
     laws = ((handed_out(row, factors), count) for row, count in rows.items())
     form, coarse = sum_of_laws(laws, len(table), "/systems")
@@ -175,7 +178,7 @@ def _steps_to_hand_out(scores: Sequence[int], factors: Sequence[int]) -> int:
 
 
 def handed_out(scores: Sequence[int], factors: Sequence[int]) -> dict[int, int]:
-    """{sum of factor * score: number of ways} over all ways to hand the scores out, one to each factor.
+    """{sum of factor * score: number of ways} over all ways to assign the scores, one to each factor.
 
     >>> handed_out((0, 1, 1), (-1, 0, 1))
     {1: 2, 0: 2, -1: 2}
@@ -200,14 +203,14 @@ def handed_out(scores: Sequence[int], factors: Sequence[int]) -> dict[int, int]:
 def _omnibus(columns: Mapping[str, Column], name: str) -> Omnibus:
     systems = len(columns)
     if systems < 3:
-        detail = f"{name} compares three systems and more: test two by their scores."
+        detail = f"{name} compares three or more systems: test two by their scores."
         raise InvalidTest.at("/systems", "too_few_systems", detail)
     table = np.stack(_comparable(list(columns.values())), axis=1)
     if name == "cochran_q":
         for label, column in columns.items():
             wrong = ~np.isin(column, (0, 1))
             if wrong.any():
-                detail = "Cochran's Q counts what is right or wrong: give 1 and 0, or use friedman."
+                detail = "Cochran's Q counts right and wrong items: give 1 and 0, or use friedman."
                 raise InvalidTest.at(f"{_at(label)}/{int(wrong.argmax())}", "not_right_or_wrong", detail)
         table = (table != 0).astype(np.int64)
         centred = systems * table - table.sum(axis=1, keepdims=True)
