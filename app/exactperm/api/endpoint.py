@@ -295,7 +295,7 @@ class TestEndpoint:
     ) -> Job:
         """The request's head; refuses invalid heads."""
         pairs = request.query_params.multi_items() if request.scope["query_string"] else ()
-        query = tuple(one for one in pairs if one[0] != STORE)
+        query = tuple(pair for pair in pairs if pair[0] != STORE)
         answer_in = representation(headers.accept, _only(query, "format"), KINDS[kind].offered)
         return Job(
             kind=kind,

@@ -249,10 +249,10 @@ def board_text(result: CompareResult) -> str:
             if result.overall is None:
                 lines += ["", *_board(result, board)]
     lines.append("")
-    lines += [f"warning: {one.detail}" for one in result.warnings]
+    lines += [f"warning: {warning.detail}" for warning in result.warnings]
     for dataset, board in (result.boards if result.datasets is not None else {}).items():
         of = "" if dataset is None else f"{short(dataset)}: "
-        lines += [f"warning: {of}{one.detail}" for one in board.warnings]
+        lines += [f"warning: {of}{warning.detail}" for warning in board.warnings]
     if result.reading is not None:
         lines += [f"read: {note}" for note in result.reading.notes]
     lines.append(result.id)

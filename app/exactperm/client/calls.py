@@ -142,8 +142,11 @@ test_call.__test__ = False  # type: ignore[attr-defined]  # pytest reads it
 
 def gate_call(request: GateRequest) -> Call:
     """The call for a gate."""
-    timeouts = [_deadline(one.test) for one in request.metrics]
-    first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
+    timeouts = [_deadline(metric.test) for metric in request.metrics]
+    first, timeout_s = (
+        request.metrics[0],
+        max((timeout for timeout in timeouts if timeout is not None), default=None),
+    )
     if first.test.kind == "files":
         all_terms = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
         fields = {name: value for name, value in all_terms.items() if name not in ("name", ROLE)}
@@ -159,7 +162,7 @@ def gate_call(request: GateRequest) -> Call:
     if len(request.metrics) == 1 and first.name is None:
         body: dict[str, Any] = _metric(replace(first, terms={**first.terms, **terms}))
     else:
-        body = {"metrics": [_metric(one) for one in request.metrics], **terms}
+        body = {"metrics": [_metric(metric) for metric in request.metrics], **terms}
     return Call("/v1/gate", content=encoded(body), timeout_s=timeout_s)
 
 

@@ -146,14 +146,14 @@ def _picture(result: TestResult) -> str:
         return ""
     reach = max(abs(observed), min(REACH * null.sd, max(abs(null.min), abs(null.max)))) * 1.06 or 1.0
     bars = [one for one in null.pmf if abs(one.value) <= reach]
-    highest = max((one.probability for one in bars), default=0.0) or 1.0
+    highest = max((bar.probability for bar in bars), default=0.0) or 1.0
     scale = WIDTH / (2 * reach)
     width = max(0.8 * scale * (null.pmf_bin_width or 0.0), 1.0)
     drawn = "".join(
-        f'<rect x="{scale * (one.value + reach) - width / 2:.2f}" y="{BASE - 96 * one.probability / highest:.2f}" '
-        f'width="{width:.2f}" height="{96 * one.probability / highest:.2f}" '
-        f'fill="{TAIL if _counts(result, one.value) else REST}"/>'
-        for one in bars
+        f'<rect x="{scale * (bar.value + reach) - width / 2:.2f}" y="{BASE - 96 * bar.probability / highest:.2f}" '
+        f'width="{width:.2f}" height="{96 * bar.probability / highest:.2f}" '
+        f'fill="{TAIL if _counts(result, bar.value) else REST}"/>'
+        for bar in bars
     )
     at = scale * (observed + reach)
     label = f"Null distribution of {result.statistic.metric or result.statistic.name}; observed {number(observed)}, p = {p_text(result)}"

@@ -258,7 +258,7 @@ def preferences(
     Or a file or a table with these columns, read as the format votes. `u` and `v` name the models, and are needed where there are
     more than two.
     """
-    if not isinstance(battles, list | tuple) or not all(isinstance(one, Mapping) for one in battles):
+    if not isinstance(battles, list | tuple) or not all(isinstance(battle, Mapping) for battle in battles):
         return files(file=battles, format="votes", system_u=u, system_v=v, **options)
     return TestRequest("preferences", {"battles": battles, "u": u, "v": v}, _options(options))
 
@@ -406,7 +406,7 @@ def _with_files(terms: GateTerms) -> GateTerms:
     if not isinstance(against, Mapping) or not _are_tables(against):
         return terms
     frames = {str(name): frame_of(one, f"/against/{name}") for name, one in against.items()}
-    with_index = not all(one is None or one.counts for one in frames.values())
+    with_index = not all(frame is None or frame.counts for frame in frames.values())
     made = {
         name: against[name] if one is None else one.file(name, with_index=with_index)
         for name, one in frames.items()

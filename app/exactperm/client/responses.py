@@ -112,7 +112,7 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
     if origin in {types.UnionType, Union}:
         if value is None and type(None) in arguments:
             return None
-        kinds = [one for one in arguments if one is not type(None)]
+        kinds = [argument for argument in arguments if argument is not type(None)]
         return _converted(next((one for one in kinds[1:] if _fits(one, value)), kinds[0]), value, at)
     if origin is tuple and isinstance(value, list):
         if len(arguments) == 2 and arguments[1] is not Ellipsis and len(value) != 2:
@@ -221,7 +221,9 @@ def _choices(flaw: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
         [one.get("fields") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     )
     return tuple(
-        {str(name): str(value) for name, value in one.items()} for one in choices if isinstance(one, dict)
+        {str(name): str(value) for name, value in choice.items()}
+        for choice in choices
+        if isinstance(choice, dict)
     )
 
 

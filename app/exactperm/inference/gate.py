@@ -282,7 +282,9 @@ def _slices(test: Prepared, metric: Metric, question: Question, budget: Budget) 
 
         slices = planned_slices(test.data, terms.alpha, with_margin)
     favours = [favoured(one.test, budget) for one in slices.tests] if metric.fail_if_any else []
-    return GateSlicesTest(slices, metric.fail_if_any, tuple(one for one in favours if one is not None))
+    return GateSlicesTest(
+        slices, metric.fail_if_any, tuple(favour for favour in favours if favour is not None)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ class TargetTest:
             repeats=repeats_record(data, spec),
             null=result.null,
             confidence_interval=self._interval(),
-            warnings=tuple(WarningRecord(one.code, one.detail) for one in self.data_warnings),
+            warnings=tuple(WarningRecord(warning.code, warning.detail) for warning in self.data_warnings),
         )
         return replace(record, test=self.procedure)
 

@@ -248,7 +248,7 @@ def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
 def member_row(row: Row, comparison: Any, member: Any, columns: Sequence[Column]) -> dict[str, Any]:
     """A system or a pair of a board; a system with its strength, if there is one, and its costs, if there is a frontier."""
     frontier = comparison.frontier if columns is SYSTEM else None
-    of = () if frontier is None else (one for one in frontier.systems if one.name == member.name)
+    of = () if frontier is None else (system for system in frontier.systems if system.name == member.name)
     strengths = comparison.bradley_terry if columns is SYSTEM else None
     strength = {} if strengths is None else {"bradley_terry": strengths[member.name]}
     return (

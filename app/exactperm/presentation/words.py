@@ -120,20 +120,20 @@ def slice_rows(slices: SlicesRecord, alpha: float) -> list[list[str]]:
     """The cells of each slice, the smallest p-value first."""
     return [
         [
-            short(one.slice),
-            f"{one.n:,}",
-            signed(one.difference),
-            p_number(one.p_value, alpha),
-            p_number(one.p_adjusted, alpha),
-            "yes" if one.significant else "",
+            short(item.slice),
+            f"{item.n:,}",
+            signed(item.difference),
+            p_number(item.p_value, alpha),
+            p_number(item.p_adjusted, alpha),
+            "yes" if item.significant else "",
         ]
-        for one in slices.items
+        for item in slices.items
     ]
 
 
 def slices_sentence(slices: SlicesRecord, alpha: float, say: Callable[[str], str] = single_line) -> str:
     """The smallest p-value of the slices, and how many of them are significant."""
-    significant = sum(one.significant for one in slices.items)
+    significant = sum(item.significant for item in slices.items)
     bounds = bounds_in_words(slices.p_value_bounds_kind, slices.p_value_bounds, exact=slices.exact)
     many = counted(len(slices.items), "slice")
     return (

@@ -79,7 +79,7 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
 def _slices(metric: MetricRecord) -> dict[str, str]:
     if metric.slices is None:
         return {}
-    p_values = {f"p_adjusted of slice {one.slice}": repr(one.p_adjusted) for one in metric.slices.items}
+    p_values = {f"p_adjusted of slice {item.slice}": repr(item.p_adjusted) for item in metric.slices.items}
     return {"slices_p_value": repr(metric.slices.p_value), "worst_slice": metric.slices.worst} | p_values
 
 

@@ -232,7 +232,7 @@ def request_in(
 
 def _is_request(value: dict[str, Any]) -> bool:
     metrics = value.get("metrics")
-    if type(metrics) is list and any(type(one) is dict and "request" in one for one in metrics):
+    if type(metrics) is list and any(type(metric) is dict and "request" in metric for metric in metrics):
         return True
     if type(value.get("request")) is dict:
         return "kind" in value

@@ -229,7 +229,10 @@ def text_content(examples: Mapping[str, Any]) -> dict[str, Any]:
 def report_content(names: Iterable[str]) -> dict[str, Any]:
     """The reports among these representations, by media type."""
     reports = [BY_NAME[name] for name in names if name != JSON]
-    return {one.media_type: {"schema": BINARY if one.is_binary else {"type": "string"}} for one in reports}
+    return {
+        report.media_type: {"schema": BINARY if report.is_binary else {"type": "string"}}
+        for report in reports
+    }
 
 
 def files_operation() -> dict[str, Any]:

@@ -232,7 +232,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     numbers = [name for name, value in look.whole.items() if type(value) in (int, float)]
     metrics = [name for name in (*numbers, str(look.whole.get("name"))) if of_name(name) is not None]
     refuse_metrics_for_ids(metrics if numbers else [], look.source.pointer, f"{look.source.label}: ")
-    alike = [each for each in fitting if look.is_json == any("json" in one for one in each.suffixes)]
+    alike = [each for each in fitting if look.is_json == any("json" in suffix for suffix in each.suffixes)]
     likely = [each.name for each in alike or fitting or _ALL]
     detail = f"{look.source.label}: neither the first bytes nor the file name show the format; name it with `format`, such as {_some(likely)}."
     raise InvalidTest.at("/options/format", "unknown_format", detail)

@@ -121,8 +121,8 @@ def _of_costs(error: InvalidTest) -> InvalidTest:
     pointers, flaws = {option_pointer(old): option_pointer(new) for old, new in renamed.items()}, []
     for flaw in error.flaws:
         choices = tuple(
-            replace(one, fields={renamed.get(name, name): value for name, value in one.fields.items()})
-            for one in flaw.choices
+            replace(choice, fields={renamed.get(name, name): value for name, value in choice.fields.items()})
+            for choice in flaw.choices
         )
         pointer = pointers.get(flaw.pointer, flaw.pointer)
         flaws.append(Flaw(pointer, flaw.code, flaw.detail.replace(column, costs), choices))

@@ -116,7 +116,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         places = decoded.pointer_map
         systems = {name: tuple(columns.systems) for name, columns in decoded.boards.items()}
         if several:  # "A" in one data set and "A " in another would be two systems
-            every = {one: name for name, of_columns in systems.items() for one in of_columns}
+            every = {system: name for name, names_of_set in systems.items() for system in names_of_set}
             place = {one: _in_dataset(name)(system_pointer(one)) for one, name in every.items()}
             require_names(sorted(every), "system", lambda one: place.get(one, "/systems"), limits)
         design, pairs, aggregate, n = _designed(choices, systems, limits)
@@ -132,7 +132,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             cost = _costs(decoded.cost, boards[None].systems, choices, limits)
         kind = next(iter(boards.values())).systems.kind
         known = of_kind(kind, spec, decoded.metric) if decoded.known is None else decoded.known
-        lower = all(of_name(one) is False for of_columns in systems.values() for one in of_columns)
+        lower = all(
+            of_name(of_column) is False for of_columns in systems.values() for of_column in of_columns
+        )
         higher, turned = settled(
             choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
             plain=kind == "scores" and decoded.metric is None and not lower,
