@@ -174,6 +174,14 @@ def test_every_file_that_is_named_exists(page: str) -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
+def test_every_suppression_of_a_rule_or_a_type_has_its_reason() -> None:
+    suppression = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\])(.*)")
+    for path in [path for folder in ("app", "tests", "loadtest") for path in (ROOT / folder).rglob("*.py")]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found = suppression.search(line)
+            assert found is None or found[1].strip(" #-"), (path, line)
+
+
 def test_every_name_of_the_code_that_its_pages_name_exists() -> None:
     sources = [path for folder in ("app", "tests", "loadtest") for path in (ROOT / folder).rglob("*.py")]
     sources += [*(ROOT / "openapi").glob("*.py"), ROOT / "Makefile"]

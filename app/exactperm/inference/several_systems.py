@@ -138,7 +138,7 @@ class OmnibusTest:
 
 def systems_test(data: Systems, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
     """Plan the test of several systems; raises InvalidTest and what the engine raises."""
-    problem = reduce_systems(data.columns, spec)  # type: ignore[arg-type]
+    problem = reduce_systems(data.columns, spec)  # type: ignore[arg-type]  # they are columns of scores
     if isinstance(problem, Omnibus):
         return _omnibus_test(problem, options, budget)  # type: ignore[return-value]  # of no pair
     if isinstance(problem, Runs):

@@ -118,7 +118,7 @@ def scaled(
         _require_inside(data, float(low), float(high))
     elif not single and isinstance(data, Scores):
         every = samples_in(data.u)
-        high = reduce(Scores(every, every), StatisticSpec("mean_difference")).all_right or high  # type: ignore[union-attr]
+        high = reduce(Scores(every, every), StatisticSpec("mean_difference")).all_right or high  # type: ignore[union-attr]  # a mean is additive
     if not low < high:
         return None
     width, n = high - low, problem.items

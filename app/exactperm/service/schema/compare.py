@@ -304,7 +304,7 @@ class CompareRequest(CompareChoices, Columns):
 
     model_config = examples(*EXAMPLES)
 
-    kind: Literal["scores", "counts", "predictions", "preferences"] = Field(  # type: ignore[assignment]
+    kind: Literal["scores", "counts", "predictions", "preferences"] = Field(  # type: ignore[assignment]  # one kind more
         description="The kind of the systems' data; preferences are battles."
     )
     battles: Battles | None = option(
