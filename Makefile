@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n 3 --dist loadfile
 SOURCES = $(wildcard app tests loadtest)
 TYPESCRIPT := openapi/clients/typescript
 
-.PHONY: help serve dev test test-fast lowest check lint format fuzz docs clients examples openapi openapi-check bench chaos soak goals wheel image lock clean
+.PHONY: help serve dev test test-fast lowest check lint format fuzz docs shown clients examples openapi openapi-check bench chaos soak goals wheel image lock clean
 
 help: ## List the targets
 	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -117,6 +117,9 @@ examples: .venv/.dev ## Write openapi/examples/small/
 
 docs: .venv/.dev ## Write the tables of docs/ that follow from the code
 	$(PY) -m tests.docs_tables
+
+shown: .venv/.dev ## Write the texts of answers that README.md and docs/ show; those in JSON are laid out by hand
+	$(PY) -m pytest -q --rewrite tests/api/test_docs.py tests/process/test_docs_console.py -k "shown_answer or shown_output"
 
 wheel: .venv/.build ## Build the package exactperm: dist/exactperm-*.whl
 	$(PY) -m hatchling build --target wheel

@@ -25,6 +25,13 @@ PAGES = (
 )
 
 
+def rewrite(name: str, before: str, after: str) -> None:
+    """Replace what a page shows."""
+    text = read(name)
+    assert text.count(before) == 1, (name, before)
+    (ROOT / name).write_text(text.replace(before, after), encoding="utf-8")
+
+
 def section(name: str, title: str) -> str:
     """The text below a heading of a page, up to the next heading."""
     match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", read(name), re.MULTILINE | re.DOTALL)

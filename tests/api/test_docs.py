@@ -105,7 +105,10 @@ def test_every_curl_line_is_followed_by_its_output() -> None:
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=[f"{shown.page}-{number}" for number, shown in enumerate(SHOWN)])
-def test_a_curl_line_gives_the_shown_answer(service: Any, shown: Shown) -> None:
+def test_a_curl_line_gives_the_shown_answer(
+    service: Any, shown: Shown, request: pytest.FixtureRequest
+) -> None:
+    """The layout of JSON is by hand, so that `--rewrite` leaves it alone."""
     response = sent(service, shown.command)
     if shown.language == "json":
         answer, expected = response.json(), json.loads(shown.output)
@@ -113,6 +116,10 @@ def test_a_curl_line_gives_the_shown_answer(service: Any, shown: Shown) -> None:
         assert same(lasting(answer), lasting(expected)), (answer, expected)
     else:
         assert response.status_code == (409 if "--fail-with-body" in shown.command else 200), response.text
+        if request.config.getoption("rewrite") and response.text != shown.output:
+            command = f"{shown.command}\n```\n\n```{shown.language}\n"
+            docs_pages.rewrite(shown.page, command + shown.output, command + response.text)
+            return
         assert response.text == shown.output
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from tests.docs_pages import GUIDE, ROOT, blocks
+from tests.docs_pages import GUIDE, ROOT, blocks, rewrite
 from tests.process import foreign
 
 COMMAND = ".venv/bin/exactperm"
 PATIENCE_S = 120.0
 
 
-def shown() -> list[tuple[str, str]]:
-    """Commands with the output shown below each."""
+def shown() -> list[tuple[str, str, str]]:
+    """Pages with their commands and the output shown below each."""
     return [
-        (command, output)
+        (page, command, output)
         for page in GUIDE
         for block in blocks(page, "console")
         for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
@@ -29,18 +29,23 @@ def shown() -> list[tuple[str, str]]:
 
 
 def test_there_are_examples_of_both_commands() -> None:
-    commands = " ".join(command for command, _ in shown())
+    commands = " ".join(command for _, command, _ in shown())
     assert f"{COMMAND} test" in commands
     assert f"{COMMAND} gate" in commands
 
 
-@pytest.mark.parametrize(("command", "output"), shown(), ids=[f"line {n}" for n in range(len(shown()))])
-def test_a_command_prints_the_shown_output(command: str, output: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "command", "output"), shown(), ids=[f"line {n}" for n in range(len(shown()))])
+def test_a_command_prints_the_shown_output(
+    page: str, command: str, output: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     assert COMMAND in command
     result = run(command.replace(COMMAND, "exactperm"), ROOT, tmp_path)
     lines = [
         line for line in result.stdout.splitlines() if not re.match(r"exactperm: (reading|computing)…", line)
     ]
+    if request.config.getoption("rewrite") and lines != output.splitlines():
+        rewrite(page, f"$ {command}\n{output}", f"$ {command}\n" + "".join(f"{line}\n" for line in lines))
+        return
     assert lines == output.splitlines()
 
 
