@@ -38,7 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="the first case of each test, and 10 examples: see `make test-fast`",
     )
-    parser.addoption("--rewrite", action="store_true", help="write the answers that pages show: see `make shown`")
+    parser.addoption(
+        "--rewrite", action="store_true", help="write the answers that pages show: see `make shown`"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 """Gates of one system against a threshold: in JSON, files and Python, against SciPy, fractions and each other."""
 
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
 from typing import Any, Literal
@@ -25,6 +26,25 @@ def ask(service: Any, u: Any, policy: str = "at_least", query: str = "", **given
     }
     body = {"kind": "scores", "request": {"u": u, **given}, "policy": policy, **terms}
     return service.post(f"/v1/gate{query}", body)
+
+
+def empty(answer: dict[str, Any], at: str = "") -> Iterator[str]:
+    for name, value in answer.items():
+        if value is None:
+            yield at + name
+        elif isinstance(value, dict):
+            yield from empty(value, f"{at}{name}.")
+
+
+def test_the_fields_of_a_test_that_a_threshold_leaves_empty(service: Any) -> None:
+    """A new field of a test has a value in `TargetTest.record` as well, or is listed here."""
+    (metric,) = ask(service, RIGHT, threshold=0.9, confidence_level=0.9).json()["metrics"]
+    known = """
+        correction curtailed e_value effect_size exchange exchanges generalises_to item_level items.clusters log10_e_value log10_p_anytime
+        method.lattice method.monte_carlo mid_p_value missing moved p_anytime p_value_fraction pairing position_bias reading repeats
+        sensitivity slices statistic.metric
+    """
+    assert set(empty(metric["test"])) == set(known.split())
 
 
 def bound(n: int, total: Fraction, chance: Fraction) -> Fraction:

@@ -34,7 +34,9 @@ def test_there_are_examples_of_both_commands() -> None:
     assert f"{COMMAND} gate" in commands
 
 
-@pytest.mark.parametrize(("page", "command", "output"), shown(), ids=[f"line {n}" for n in range(len(shown()))])
+@pytest.mark.parametrize(
+    ("page", "command", "output"), shown(), ids=[f"line {n}" for n in range(len(shown()))]
+)
 def test_a_command_prints_the_shown_output(
     page: str, command: str, output: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

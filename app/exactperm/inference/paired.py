@@ -315,7 +315,7 @@ def reason_of(plan: Plan, by: Cost) -> str:
     return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 
 
-# Part of every id: raised whenever the same request would give other bytes.
+# Part of every id: raised when the same request can get a different number; a new field alone does not raise it.
 ALGORITHM_VERSION = "3"
 
 # Effect sizes sort the scores.

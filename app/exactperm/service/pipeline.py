@@ -265,8 +265,8 @@ def _board(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) 
 # qualify; the cost of a formula, an interval or a resampling depends on the data. The planner's prediction must allow
 # them as well.
 METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
-LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
-COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
+LABELS_IN_PLACE = frozenset({"accuracy", "exact_match", "token_accuracy"})
+COUNTS_IN_PLACE = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
 ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
 SIZE = "abs(x1)"
 MOST_JOINT_ITEMS = 500  # several sums share one lattice
@@ -304,9 +304,9 @@ def _is_simple(parsed: ParsedTest, items: int) -> bool:
             of_size = expression == SIZE and options.alternative != "less" and options.pmf == "summary"
             return stay.ndim == 1 and (of_size or expression in ADDITIVE_EXPRESSIONS)
         case Counts():
-            return spec.name in COUNT_STATISTICS and items <= MOST_JOINT_ITEMS
+            return spec.name in COUNTS_IN_PLACE and items <= MOST_JOINT_ITEMS
         case Predictions():
-            return spec.name in LABEL_STATISTICS
+            return spec.name in LABELS_IN_PLACE
         case _:
             return False
 

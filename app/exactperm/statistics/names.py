@@ -175,11 +175,11 @@ LOWER = _words(
 HIGHER = _words(
     """
     acc accuracies accuracy anls ap auc aucpr aucroc auprc auroc bertscore bleu bleurt bpref chrf cider codebleu
-    comet correct correctness dcg dice em exactmatch fbeta fmeasure fscore gleu hitrate iou jaccard kappa kendall
-    las lcc lemma map match matches matthews mauve mcc meteor miou mrr ndcg pass passed passes passrate pearson
-    pearsonr pesq precision psnr qwk r2 recall resolved rouge rougel rougelsum rprec sacrebleu sari solved spearman
-    spearmanr specificity spice ssim stoi succeeded success successes tau throughput uas upos win winrate wins
-    xcomet xpos
+    comet concordance correct correctness dcg dice em exactmatch fbeta fmeasure fscore gleu hitrate iou jaccard
+    kappa kendall las lcc lemma map match matches matthews mauve mcc meteor miou mrr ndcg npv pass passed passes
+    passrate pearson pearsonr pesq precision psnr qwk r2 recall resolved rouge rougel rougelsum rprec sacrebleu
+    sari solved spearman spearmanr specificity spice ssim stoi succeeded success successes tau throughput uas upos
+    win winrate wins xcomet xpos
     """
 )
 # Higher is better only with words of COUNTING; prompt_sensitivity and length correlation differ.
@@ -235,10 +235,11 @@ PHRASES = {
         per output token, time to first token, word info lost, word information lost, zero one loss
     """,
     True: """
-        bert score, exact match, explained variance, f #, f beta, f measure, f score, hit #, hit at #, hit rate, hits #, hits at
-        #, jaccard index, log likelihood, loglikelihood, maj #, maj at #, mc #, p #, p at #, p at k, peak signal noise ratio, peak signal to
-        noise ratio, r at #, r at k, rr at #, r precision, r squared, rank correlation, recip rank, reciprocal rank, set f, set p,
-        structural similarity, word info preserved, word information preserved
+        bert score, exact match, explained variance, f #, f beta, f measure, f score, g mean, hit #, hit at #, hit rate, hits
+        #, hits at #, jaccard index, log likelihood, loglikelihood, maj #, maj at #, mc #, p #, p at #, p at k, pairwise
+        accuracy, peak signal noise ratio, peak signal to noise ratio, r at #, r at k, rr at #, r precision, r squared, rank
+        correlation, recip rank, reciprocal rank, set f, set p, structural similarity, word info preserved, word information
+        preserved
     """,
 }
 

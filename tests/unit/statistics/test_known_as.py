@@ -353,6 +353,12 @@ def test_more_of_it_is_better(name: str) -> None:
     assert of_name(name) is True
 
 
+def test_a_column_called_as_a_statistic_is_not_asked_about() -> None:
+    """A new statistic needs its word in `HIGHER` or `LOWER`, or in `PHRASES`."""
+    known = {entry.name: entry.higher_is_better for entry in ENTRIES if entry.higher_is_better is not None}
+    assert {name: of_name(name) for name in known} == known
+
+
 @pytest.mark.parametrize(
     "name",
     ["", "score", "helpfulness", "length", "error_reduction", "accuracy_loss", "loss_improvement", "time_saved", "tokens_per_second", "error_free", "no_errors", "not_correct", "false_positive_rate", "accuracy_drop", "errors_minus_baseline", "lost", "timer", "accurate", "gpt4"],
