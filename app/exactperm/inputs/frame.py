@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from .alignment import BOUNDS, numbered
 from .columns import MAX_COLUMNS, numbers
 from .format import FirstLook
 from .json_records import Records, key_of, read_records, value_of
-from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
+from .names import DATASET, INDEX, RUN, SYSTEM, find, folded, is_one_of
 from .number_text import NumberReader, Value, are_data, is_missing, plain_column, plain_numbers
 from .quoting import escaped, quoted
 from .reader import DELIMITERS, OTHER_BOMS, UTF8_BOM, ReaderOptions, Source, choose, in_words, parsed_once
@@ -110,7 +111,13 @@ class Frame:
 
     def find(self, names: Sequence[str]) -> str | None:
         """The column of the first of these names."""
-        return find(self.names, names) if self.has_header else None
+        known = self._by_name if self.has_header else {}
+        return next((known[name] for name in map(folded, names) if name in known), None)
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        """The columns by their folded names; among columns with equal names the first."""
+        return {folded(name): name for name in reversed(self.names)}
 
     def chosen(self, option: str, option_value: str | None, names: Sequence[str] = ()) -> str | None:
         """The column that an option names, else the first of `names`; raises InvalidTest that lists them."""
@@ -382,9 +389,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
         return None
     flat = content.replace(b"\r\n", b"\n").removesuffix(b"\n")
     first, _, rest = flat.partition(b"\n")
-    ends = np.flatnonzero(np.frombuffer(rest, dtype=np.uint8) == delimited.NEWLINE)
-    longest = int(np.diff(ends, prepend=-1, append=len(rest)).max())
-    if not rest or max(len(first), longest) > LONGEST_PLAIN_LINE:
+    if not rest or (len(flat) > LONGEST_PLAIN_LINE and _longest_line(flat) > LONGEST_PLAIN_LINE):
         return None
     try:
         header, text = first.decode(), rest.decode()
@@ -422,6 +427,12 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     return Frame(
         source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1), is_bare=is_bare
     )  # fmt: skip
+
+
+def _longest_line(flat: bytes) -> int:
+    """The length of the longest line, with its end."""
+    ends = np.flatnonzero(np.frombuffer(flat, dtype=np.uint8) == delimited.NEWLINE)
+    return int(np.diff(ends, prepend=-1, append=len(flat)).max())
 
 
 # Read any other table line by line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 
 # Keys of items.
 KEY = (
@@ -80,7 +80,7 @@ _NO_NAMES = ("-", "+", "=", "@")
 _OTHER_ID = re.compile(r"(?:[\W_][iI]|(?<=[a-z0-9])I)[dD]\Z")
 
 
-@cache
+@lru_cache(1 << 14)
 def folded(name: str) -> str:
     """A name without case, `_`, `-` and blanks; options, formulas, and names without other characters stay unchanged.
 
@@ -109,7 +109,12 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
 
 def is_one_of(name: str, names: Collection[str]) -> bool:
     """Whether a name is one of the names of a role."""
-    return folded(name) in map(folded, names)
+    return folded(name) in _all_folded(tuple(names))
+
+
+@lru_cache(256)
+def _all_folded(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(folded, names))
 
 
 def is_cost(name: str) -> bool:

@@ -260,7 +260,7 @@ class ReaderOptions(OptionValues):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise _refused(name, f"{name} must be from {least} to {most}.")
-        if self.delimiter not in (None, *DELIMITERS):
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
             raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
         if self.decimal not in (None, *DECIMAL_MARKS):
             raise _refused("decimal", "decimal must be point or comma.")
@@ -273,10 +273,10 @@ class ReaderOptions(OptionValues):
         if self.correction != AUTO_SHARE and not self.label_column:
             detail = "`correction` is of `label_column`: give that as well, or leave it out."
             raise InvalidTest.at("/options/correction", "redundant", detail)
-        share = parsed(self.correction)
-        if self.correction != AUTO_SHARE and (share is None or not 0 <= share <= 1):
+        share = parsed(self.correction) if self.correction != AUTO_SHARE else 0
+        if share is None or not 0 <= share <= 1:
             raise _refused("correction", "correction must be auto, or a number from 0 to 1.")
-        if range_of(self.missing_range) is None:
+        if self.missing_range is not None and range_of(self.missing_range) is None:
             detail = "`missing_range` is the least and the largest score that there can be, such as 0,1."
             raise InvalidTest.at("/options/missing_range", "not_a_range", detail)
 
@@ -296,10 +296,8 @@ class ReaderOptions(OptionValues):
         return None if self.correction == AUTO_SHARE else Fraction(str(parsed(self.correction)))
 
     @classmethod
-    def of_form(
-        cls, form: Mapping[str, str], *, max_inflated_bytes: int = MAX_INFLATED_BYTES, max_items: int = MAX_ITEMS
-    ) -> ReaderOptions:  # fmt: skip
-        """The options in form fields or query parameters; every name must be one of `OPTION_NAMES`."""
+    def of_form(cls, form: Mapping[str, str], **others: Any) -> ReaderOptions:
+        """The options in form fields or query parameters, whose names must be in `OPTION_NAMES`; `others` are not options of the caller."""
         values: dict[str, Any] = {}
         for name, text in form.items():
             if name not in OPTION_NAMES:
@@ -315,7 +313,7 @@ class ReaderOptions(OptionValues):
                 values[name] = text == "true"
             elif text:
                 values[name] = text
-        return cls(max_inflated_bytes=max_inflated_bytes, max_items=max_items, **values)
+        return cls(**others, **values)
 
     def given(self) -> frozenset[str]:
         """The names of the options that differ from their defaults."""

@@ -326,10 +326,10 @@ def _everywhere(sides: Sequence[Side], name: str) -> list[tuple[str, ...]]:
 
 def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
     """The columns with names of keys, in the order of the list."""
-    others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, names.KEY)]
-    candidates = (
-        [_everywhere(sides, name) for name in (*names.KEY, *others)] if sides[0].frame.has_header else []
-    )
+    frame = sides[0].frame
+    there = set(map(folded, frame.names if frame.has_header else ()))
+    others = [name for name in frame.names if is_key(name) and not is_one_of(name, names.KEY)]
+    candidates = [_everywhere(sides, name) for name in (*names.KEY, *others) if folded(name) in there]
     return [columns for columns in candidates if columns]
 
 

@@ -26,8 +26,9 @@ def single_line(text: str) -> str:
 
     Workflow runners look for ##[ anywhere in a step's output.
     """
-    kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
-    return " ".join("".join(kept).split()).replace("##[", "# #[")
+    if not text.isprintable():
+        text = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
+    return " ".join(text.split()).replace("##[", "# #[")
 
 
 def short(text: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from ..answers.test import Exchange
 from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token
 from ..execution.ipc import Control
 from ..inputs import encodings, json_text
@@ -226,8 +227,8 @@ def read_files(
     request = validated(
         Choices, {name: values[name] for name in (*CHOICES, "names") if name in values}, in_form
     )
-    options = reader_options({name: texts[name] for name in OPTION_NAMES if name in texts}, limits)
-    options = replace(options, exchange=request.exchange)
+    given = {name: texts[name] for name in OPTION_NAMES if name in texts}
+    options = reader_options(given, limits, request.exchange)
     try:
         reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     except InvalidTest as error:
@@ -252,9 +253,10 @@ def _alone(error: InvalidTest) -> InvalidTest:
     return InvalidTest(detail, flaws=(replace(first, detail=detail), *error.flaws[1:]))
 
 
-def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
+def reader_options(texts: Mapping[str, str], limits: Limits, exchange: Exchange) -> ReaderOptions:
     """The options of readers from the fields, within the limits; raises InvalidTest."""
-    return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
+    most, bytes_ = limits.max_items, limits.max_body_bytes
+    return ReaderOptions.of_form(texts, max_inflated_bytes=bytes_, max_items=most, exchange=exchange)
 
 
 def overrides_of(text: str) -> list[dict[str, str]]:

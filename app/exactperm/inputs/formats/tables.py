@@ -126,7 +126,7 @@ def outputs_of(
         _checked(frame, score, frame.values(score, reader, rows, gaps=gaps), at_rows) for score in scores
     ]
     ids, empty = ids_of(frame, key, at_rows), [0] * len(columns)
-    for score in scores:
+    for score in scores if not (key.columns and frame.is_table) else scores[:1]:  # by keys once
         refuse_metrics(frame, key, score)
     if not key.columns:
         refuse_averages(frame, (*scores, places.cluster))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -359,8 +359,7 @@ class FormFields:
 
     def reader_options(self, limits: Limits) -> ReaderOptions:
         """The options of the readers; raises InvalidTest."""
-        exchange = self.members.get("exchange", "items")
-        return replace(reader_options(self.reader, limits), exchange=exchange)
+        return reader_options(self.reader, limits, self.members.get("exchange", "items"))
 
     @property
     def on_missing(self) -> Literal["error", "drop"]:
