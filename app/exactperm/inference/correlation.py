@@ -34,6 +34,7 @@ _CALL = 300_000
 # Standard deviations of the linear part in steps, the finest first, and what its law may take: as long as so many samples, seconds.
 _SPREADS = ((1 << 16, 0.5, 0.1), (1 << 12, 4.0, 0.4))
 _LISTED_UNITS, _DRAWN = 10, 1_024
+_SINGLE = 1 << 24  # whole numbers below are exact in single precision
 _SAMPLED = (
     "The moments and the picture of the null distribution were sampled; `method` refers to the p-value."
 )
@@ -54,7 +55,10 @@ class _Line:
 
     def inside(self, swaps: Swaps) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Where the linear part is in its tail, for swaps of shape (P, units)."""
-        totals = int(self.effects.sum()) - 2 * (swaps.astype(np.float64) @ self.effects).astype(np.int64)
+        kind = np.float32 if int(np.abs(self.effects).sum()) < _SINGLE else np.float64
+        totals = int(self.effects.sum()) - 2 * (swaps.astype(kind) @ self.effects.astype(kind)).astype(
+            np.int64
+        )
         mask = np.zeros(len(swaps), dtype=bool)
         for low, high in self.region.intervals:
             first, last = (self.form.offset + self.form.step * end for end in (low, high))

@@ -115,7 +115,7 @@ def random_swaps(units: int, rows: int, samples: int, seed: int) -> Iterator[Swa
         for start in range(0, size, rows):
             raw = bits.random_raw(rows * words).astype("<u8").view(np.uint8)
             swaps = np.unpackbits(raw.reshape(rows, -1), axis=1, count=units, bitorder="little")
-            yield swaps[: size - start].astype(bool)
+            yield swaps[: size - start].view(bool)
 
 
 def sampled(

@@ -42,15 +42,15 @@ _SINGLE = 1 << 20
 class _Sums:
     """The part that is linear in the swaps, and bounds on the rest, for the groups of each term.
 
-    `products` are (first unit, last, first group, last, matrix): signs of units times the matrix give N_U - N_V of these groups,
-    then D_U - D_V, when `rest`, shape (2, k), is added. The true D_U - D_V is within `off`, shape (terms,), and D_U + D_V is in `whole`,
+    `products` are (first unit, last, first group, last, matrix): swaps of units times the matrix give half of what these take from N_U - N_V
+    of these groups, then from D_U - D_V, which are `none`, shape (2, k), without swaps. The true D_U - D_V is within `off`, shape (terms,), and D_U + D_V is in `whole`,
     shape (2, terms).
     """
 
     units: Integers
     products: list[tuple[int, int, int, int, NDArray[np.floating]]]
     kind: type[np.floating]
-    rest: Reals
+    none: Reals
     off: Reals
     whole: Reals
 
@@ -60,6 +60,14 @@ def _outer(one: tuple[Reals, Reals], other: tuple[Reals, Reals]) -> tuple[Reals,
     ends = [x * y for x in one for y in other]
     return np.minimum(np.minimum(*ends[:2]), np.minimum(*ends[2:])), np.maximum(
         np.maximum(*ends[:2]), np.maximum(*ends[2:])
+    )
+
+
+def _scaled(ends: tuple[Reals, Reals], factors: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+    """Return the same where one range is of positive numbers."""
+    low, high = ends
+    return np.minimum(*(low * factor for factor in factors)), np.maximum(
+        *(high * factor for factor in factors)
     )
 
 
@@ -198,7 +206,7 @@ class Correlation(TieCounts):
         )
         count, of_item = self.swapping
         swaps = of_item < count
-        rest = np.add.reduceat(np.where(swaps[:, None], 0.0, effects), self.starts[:-1]).T
+        none = np.add.reduceat(effects, self.starts[:-1]).T
         most = np.add.reduceat(np.abs(effects), self.starts[:-1]).max(initial=0.0)
         kind: type[np.floating] = np.float32 if most < _SINGLE else np.float64
         # Units in the order of their first groups.
@@ -223,7 +231,7 @@ class Correlation(TieCounts):
             np.add.at(matrix, (at - a, group[items] - first), effects[items, 0])
             np.add.at(matrix, (at - a, group[items] - first + groups), effects[items, 1])
             products.append((a, b, first, last, matrix.astype(kind)))
-        return _Sums(units[order], products, kind, rest, self._by_term(off[None])[0], self._by_term(whole))
+        return _Sums(units[order], products, kind, none, self._by_term(off[None])[0], self._by_term(whole))
 
     @cached_property
     def _both_bounds(self) -> Reals:
@@ -241,13 +249,12 @@ class Correlation(TieCounts):
             return np.zeros(len(swaps), dtype=bool), np.zeros(len(swaps), dtype=bool)
         if not np.array_equal(sums.units, np.arange(len(sums.units))):
             swaps = swaps[:, sums.units]
-        signs = swaps.astype(sums.kind)
-        signs *= -2
-        signs += 1
-        linear = np.zeros((len(swaps), *sums.rest.shape))
+        swapped = swaps.astype(sums.kind)
+        linear = np.zeros((len(swaps), *sums.none.shape))
         for a, b, first, last, matrix in sums.products:
-            linear[:, :, first:last] = (signs[:, a:b] @ matrix).reshape(len(swaps), 2, last - first)
-        linear += sums.rest
+            linear[:, :, first:last] = (swapped[:, a:b] @ matrix).reshape(len(swaps), 2, last - first)
+        linear *= -2.0
+        linear += sums.none
         apart, differ = self._by_term(linear[:, 0]), self._by_term(linear[:, 1])
         # Where D may be 0, N is 0 with it, and 1 does as well for D.
         off = sums.off + (sums.whole[0] - np.abs(differ) - sums.off < 2.0)
@@ -262,9 +269,9 @@ class Correlation(TieCounts):
         # 1 / R_U - 1 / R_V = (D_V - D_U) G / (R_U R_V (R_U + R_V)).
         gold = self._roots_of(np.ones(len(self.weights))) ** 2
         steep, flat = (gold / (r_u * r_v * (r_u + r_v)) for r_u, r_v in ((u_low, v_low), (u_high, v_high)))
-        falling = _outer((less, more), (flat, steep))
+        falling = _scaled((less, more), (flat, steep))
         both = self._bound_both(apart, u_high, v_high)
-        means = _outer((apart, apart), (1.0 / u_high + 1.0 / v_high, 1.0 / u_low + 1.0 / v_low))
+        means = _scaled((apart, apart), (1.0 / u_high + 1.0 / v_high, 1.0 / u_low + 1.0 / v_low))
         slopes = _outer((-falling[1], -falling[0]), both)
         weights = 0.5 * np.array([float(weight) for weight in self.weights])
         return self._compare((means[0] + slopes[0]) @ weights, (means[1] + slopes[1]) @ weights, side)
@@ -302,11 +309,9 @@ class Correlation(TieCounts):
         """Return the shares of swaps whose ties are counted, and that need N_U + N_V."""
         count = self.swapping[0]
         tried = max(min(_SUMMED, _COINS // max(count, 1)), _TRIED)
-        left = []
-        for swaps in random_swaps(count, _TRIED, tried, _SEED):
-            yes, no = self._decided_by_sums(swaps, side)
-            left.append(swaps[~(yes | no)])
-        few = np.concatenate(left)
+        swaps = next(random_swaps(count, 1 << (tried - 1).bit_length(), tried, _SEED))
+        yes, no = self._decided_by_sums(swaps, side)
+        few = swaps[~(yes | no)]
         counted = (len(few) + 0.5) / (tried + 0.5)
         few = few[:_TRIED]
         open_ = 0

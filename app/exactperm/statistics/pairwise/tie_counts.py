@@ -217,7 +217,7 @@ class TieCounts:
         )
 
     def _states(self, each: Swaps) -> States:
-        apart = np.add.reduceat(np.where(each, -self.effects, self.effects), self.starts[:-1], axis=1)
+        apart = np.add.reduceat(self.effects - each * (2 * self.effects), self.starts[:-1], axis=1)
         counts = self._counts(each)
         return States(apart, self._below(counts), self._below(self._pooled - counts))
 
@@ -228,7 +228,8 @@ class TieCounts:
     def _counts(self, each: Swaps, weights: Integers | None = None) -> Integers:
         """Count U's values in each cell, or sum the weights of their items; shape (P, C)."""
         width = int(self.cells[-1])
-        at = np.where(each, self.v, self.u) + width * np.arange(len(each))[:, None]
+        # Several times as fast as a choice of u or v.
+        at = each * (self.v - self.u) + (self.u + width * np.arange(len(each))[:, None])
         shares = None if weights is None else np.broadcast_to(weights, each.shape).reshape(-1)
         counts = np.bincount(at.reshape(-1), shares, minlength=width * len(each)).reshape(len(each), width)
         return np.asarray(counts.astype(np.int64, copy=False))
