@@ -58,7 +58,7 @@ from exactperm.client.calls import NPY, compare_call
 from exactperm.client.compare_requests import compare as compare_columns
 from exactperm.client.responses import JSON
 from exactperm.client.results import Board, CompareResult, PairResult, SystemResult
-from exactperm.local.transport import InProcess
+from exactperm.local.transport import InProcess, openblas
 from exactperm.main import create_app
 from exactperm.settings import Settings
 from tests.enumeration import by_signs as counted
@@ -546,3 +546,17 @@ def test_boards_take_true_false_and_fractions_as_tests_do() -> None:
 def test_names_are_those_of_both_systems(names: Any) -> None:
     with pytest.raises(InvalidData, match="Give the names of both systems"):
         run([1, 0], [0, 1], names=names)
+
+
+def test_computations_have_one_thread_of_blas_and_leave_the_number_as_it_was() -> None:
+    before, seen = openblas("get")(), list[int]()
+    openblas("set")(2)
+    usual = openblas("get")()  # 1 without OpenBLAS
+    planned = InProcess(Settings(), lambda _: seen.append(openblas("get")()))
+    try:
+        with Client("http://here", transport=planned) as client:
+            client.scores([1, 0, 1, 1], [0, 0, 1, 0])
+        assert set(seen) == {1}
+        assert openblas("get")() == usual
+    finally:
+        openblas("set")(before)

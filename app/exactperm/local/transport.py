@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import httpx
@@ -113,7 +114,7 @@ class InProcess(httpx.BaseTransport):
         limit = Limit(self._planned)
 
         def compute() -> None:
-            with contextlib.suppress(MemoryError, SystemExit):
+            with contextlib.suppress(MemoryError, SystemExit), _one_blas_thread:
                 results.append(_handled(job, body, limit))
             done.set()
 
@@ -132,6 +133,42 @@ class InProcess(httpx.BaseTransport):
                 "The test needs more memory than there is. Choose a cheaper method, or send less."
             )
         return results[0]
+
+
+class _OneBlasThread:
+    """While tests are computed, NumPy's OpenBLAS has one thread, as in a server's workers; then as many as before.
+
+    Its threads would wait for each other longer than these products take. Other libraries of BLAS stay as they are.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._running, self._before = threading.Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._running == 0:
+                self._before = openblas("get")()
+                openblas("set")(1)
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._running -= 1
+            if self._running == 0:
+                openblas("set")(self._before)
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+@cache
+def openblas(verb: str) -> Callable[..., int]:
+    """OpenBLAS's function that gets or sets the number of threads."""
+    library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
+    for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
+        with contextlib.suppress(AttributeError):
+            return getattr(library, name.format(verb))  # type: ignore[no-any-return]
+    return lambda *_: 1
 
 
 def _handled(job: Job, body: bytes, limit: Limit) -> RenderedResponse:
