@@ -19,6 +19,7 @@ from exactperm.engine.joint.grid.box import Extreme
 from exactperm.engine.joint.grid.price import Allowance, allowance_of, deep_price, transform_price
 from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
 from exactperm.engine.one_sum import dp, enumeration, fft, methods
+from exactperm.engine.one_sum.heavy_weights import window_length
 from exactperm.engine.one_sum.methods import (
     EXACT_METHODS,
     FRACTION_METHODS,
@@ -27,6 +28,8 @@ from exactperm.engine.one_sum.methods import (
     costs,
     plan,
 )
+from exactperm.engine.one_sum.spectrum import frequencies, spectrum
+from exactperm.engine.one_sum.tilt import tilt_at
 from exactperm.engine.plan import (
     Budget,
     Cost,
@@ -512,3 +515,21 @@ def test_the_allowed_time_is_a_multiple_of_the_plan() -> None:
     deep, allowed = deep_price(form), allowance_of(form)
     assert deep.transforms < allowed.nanoseconds <= 3.0 * max(deep.transforms, FLOOR_NS)
     assert deep.states < allowed.states
+
+
+@pytest.mark.parametrize(
+    ("items", "residue", "divisor", "spread", "share"),
+    [(300, 10_007, 37, 50, 0.2), (1_000, 30_011, 333, 20, 0.3), (600, 200_003, 1_009, 100, 0.1)],
+)
+def test_frequencies_left_of_weights_on_two_lattices_are_predicted(
+    items: int, residue: int, divisor: int, spread: int, share: float
+) -> None:
+    """Right and wrong with a covariate: most weights share a divisor, and the angles follow from two."""
+    random = np.random.default_rng(0)
+    along = divisor * random.integers(-spread, spread + 1, items)
+    across = residue * random.choice([-1, 0, 1], items, p=[share / 2, 1 - share, share / 2])
+    form = canonical_form(along + across)
+    length = window_length(form)
+    left = len(spectrum(form, tilt_at(form, 0.0), length).frequencies)
+    assert left > 500
+    assert left / 4 < frequencies(form, length)[2] < left * 2

@@ -102,7 +102,7 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     ball = volume - 0.5 * np.log(counts).cumsum()
 
     single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
-    retained = min(half, 64 + int(half * float(single[-1])))
+    retained = min(half, 64 + int(half * max(float(single[-1]), _share_on_two_lattices(form, limit))))
     width = widest_block(form, length)
     if width == 1:
         before = float(single[:-1].sum()) if len(single) > 1 else 0.0
@@ -130,6 +130,27 @@ def _share_left(
     """Predict the share of frequencies left after each group, by the normal law of the decay, at most exp(ball)."""
     total, spread = mean * counts.cumsum(), np.sqrt(variance * (counts * counts).cumsum())
     return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
+
+
+def _share_on_two_lattices(form: CanonicalForm, limit: float) -> float:
+    """Predict the share left where the lightest third shares a divisor g, and the others one residue up to its sign.
+
+    So it is for right and wrong with a covariate. Then all angles follow from two: those of g and of the residue, whose
+    squares times the items have the sum 2 limit / pi^2 on the border of what is left, an ellipse. Half of it is returned, because so
+    many frequencies take half of their price; 0 for other weights.
+    """
+    weights, counts = form.weights, form.counts.astype(np.float64)
+    divisor = int(np.gcd.reduce(weights[: int(np.searchsorted(counts.cumsum(), counts.sum() / 3.0))]))
+    if divisor < 2:
+        return 0.0
+    residues = weights % divisor
+    odd = residues > 0
+    across = float(counts[odd].sum())
+    few = len(np.unique(np.minimum(residues, divisor - residues)[odd])) == 1
+    if not few or divisor * min(math.sqrt(2.0 * limit / across) / math.pi, 0.5) < 2.0:
+        return 0.0
+    along = float(counts[~odd] @ np.square(weights[~odd] / divisor))
+    return min(limit / (math.pi * math.sqrt(along * across)), 1.0)
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = True) -> Spectrum:
