@@ -23,8 +23,8 @@ RESULTS = dict(zip(WINNERS, (1, -1, 0, 0, 0), strict=True))
 Battle = dict[str, Any]
 
 
-def battle(key: Any, first: str, second: str, winner: str) -> Battle:
-    return {"id": key, "model_a": first, "model_b": second, "winner": winner}
+def battle(key: Any, *models_and_winner: Any) -> Battle:
+    return dict(zip(("id", "model_a", "model_b", "winner"), (key, *models_and_winner), strict=True))
 
 
 def made(chance: random.Random, models: str = "AB") -> list[Battle]:
@@ -54,7 +54,7 @@ def p_values(values: Sequence[Fraction], side: str) -> tuple[Fraction, Fraction]
         sum((s * value for s, value in zip(signs, values, strict=True)), Fraction(0))
         for signs in itertools.product((1, -1), repeat=len(values))
     ]
-    turned = {"two-sided": abs, "greater": lambda x: x, "less": lambda x: -x}[side]
+    turned: Any = {"two-sided": abs, "greater": lambda x: x, "less": lambda x: -x}[side]
     observed = turned(sum(values, Fraction(0)))
     above, tied = sum(turned(x) > observed for x in sums), sum(turned(x) == observed for x in sums)
     return Fraction(above + tied, len(sums)), Fraction(2 * above + tied, 2 * len(sums))
