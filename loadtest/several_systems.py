@@ -1,15 +1,16 @@
-"""Levels and times of tests of several systems: `python -m loadtest.several_systems [SETS]`, by default 2,000 null sets a design."""
+"""`python -m loadtest.several_systems [SETS]`: false alarms of tests of several systems, by default 2,000 null sets a design, and their times."""
 
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.several_systems import finish_systems, prepare_systems
-from exactperm.statistics.paired import StatisticSpec
+from exactperm.inference.paired import run_test
+from exactperm.statistics.paired import StatisticSpec, Systems
 
 PAGE = StatisticSpec("page", {"order": list("ABCDE")})
 CONTRAST = StatisticSpec("contrast", {"weights": {"A": -1, "D": 1}})
@@ -22,8 +23,8 @@ DESIGNS = {
 
 
 def p_of(table: NDArray[np.int64], spec: StatisticSpec) -> float:
-    columns = dict(zip("ABCDE", table.T, strict=False))
-    return finish_systems(prepare_systems(columns, spec, Options(pmf="none"), Budget())).p_value
+    data: Any = Systems("scores", dict(zip("ABCDE", table.T, strict=False)))
+    return run_test(data, spec, Options(pmf="none"), Budget()).p_value
 
 
 def level(spec: StatisticSpec, systems: int, items: int, sets: int) -> float:

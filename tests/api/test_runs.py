@@ -404,7 +404,7 @@ def test_a_seed_of_all_items_may_be_one_run(service: Any) -> None:
     assert gate.json()["verdict"] != "fail"
     board = service.post("/v1/compare", **table(OF_SEEDS)).json()
     assert "runs_may_be_shared" in codes(board)
-    others: Sequence[tuple[str, dict[str, Any]]] = (
+    others: tuple[tuple[str, dict[str, Any]], ...] = (
         (OF_SEEDS, {"exchange": "items", "on_missing": "drop"}),
         (OF_SEEDS.replace("seed", "epoch"), {}),
         (OF_SEEDS.replace("c,3,,1\n", ""), {}),
