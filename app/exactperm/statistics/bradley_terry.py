@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Newton's steps are at most 1; if more are needed, the models are further apart than the data can tell.
-_MOST_STEPS, _CLOSE, _DIGITS = 200, 1e-12, 9
+# A step of Newton's moves no two models that met further apart than 1.
+_MOST_STEPS, _CLOSE, _DIGITS = 100, 1e-10, 9
 
 
 def strengths_of(names: Sequence[str], wins: NDArray[np.float64]) -> tuple[Mapping[str, float] | None, str]:
@@ -22,26 +22,23 @@ def strengths_of(names: Sequence[str], wins: NDArray[np.float64]) -> tuple[Mappi
 
     k, games = len(wins), wins + wins.T
     count, label = connected_components(csr_matrix(np.ceil(wins)), directed=True, connection="strong")
-    for component in range(count if count > 1 else 0):
-        inside = label == component
-        if not wins[np.ix_(~inside, inside)].any():
-            top = ", ".join(names[at] for at in np.flatnonzero(inside)[:3]) + (
-                ", …" if inside.sum() > 3 else ""
-            )
-            lone = not wins[np.ix_(inside, ~inside)].any()
-            return (
-                None,
-                f"{top} {'had no battle with' if lone else 'never lost or tied against'} the other models",
-            )
+    if count > 1:
+        winner, loser = (label[side] for side in np.nonzero(wins))
+        unbeaten = np.setdiff1d(label, loser[winner != loser])[0]  # of the components
+        inside = np.flatnonzero(label == unbeaten)
+        top = ", ".join(names[at] for at in inside[:3]) + (", …" if len(inside) > 3 else "")
+        met = (winner[winner != loser] == unbeaten).any()
+        return None, f"{top} {'never lost or tied against' if met else 'had no battle with'} the other models"
     theta = np.zeros(k)
     for _ in range(_MOST_STEPS):
-        p = expit(theta[:, None] - theta[None, :])
-        weight = games * p * (1.0 - p)
+        gaps = theta[:, None] - theta[None, :]
+        p, q = expit(gaps), expit(-gaps)
+        weight = games * p * q
         curvature = np.diag(weight.sum(axis=1)) - weight + 1.0 / k  # the last term fixes the mean
-        step = np.linalg.solve(curvature, wins.sum(axis=1) - (games * p).sum(axis=1))
-        largest = np.abs(step).max()
+        step = np.linalg.solve(curvature, (wins * q - wins.T * p).sum(axis=1))
+        largest = np.abs(step[:, None] - step[None, :])[games > 0].max()
         theta += step / max(largest, 1.0)
-        if largest < _CLOSE * max(1.0, np.abs(theta).max()):
+        if largest < _CLOSE:
             values = np.round(theta - theta.mean(), _DIGITS) + 0.0
             return dict(zip(names, values.tolist(), strict=True)), ""
     return None, "models are too far apart"
