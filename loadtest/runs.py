@@ -1,7 +1,8 @@
 """`python -m loadtest.runs`: tests that exchange runs: false alarms, power beside exchanged items, a baseline gate, and their time.
 
 Items have log-odds N(0, 1.5) of being right. The first table draws both systems from the same items with different numbers of
-runs: the share of data sets that are significant at 0.05. The second raises the log-odds of U by 0.8. In the third one new run
+runs: the share of data sets that are significant at 0.05, for means and for pass@2. The second raises the log-odds of U by 0.8, and
+has the power that a pilot of 2,000 such items foresees. In the third one new run
 of 1,319 items, nearly all of them certain, is gated against ten runs of the baseline (one-sided), beside McNemar's test against
 one of them. The last times the engine: p alone, and p with the null distribution.
 """
@@ -12,6 +13,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+import exactperm
 from exactperm.answers.test import Alternative, Exchange
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
@@ -21,8 +23,11 @@ from loadtest.table import Table
 
 SETS, ALPHA, EFFECT = 2_000, 0.05, 0.8
 Reals = NDArray[np.float64]
-LEVELS = [(50, 1, 10), (50, 10, 1), (50, 1, 5), (20, 5, 5), (6, 10, 10)]
-POWERS = [(6, 10), (60, 5)]
+LEVELS = [(50, 1, 10), (50, 10, 1), (50, 1, 5), (20, 5, 5), (6, 10, 10), (30, 3, 10)]
+POWERS = [(6, 10), (20, 5), (60, 5)]
+PILOT = 2_000, 10
+MEANS = StatisticSpec("mean_difference")
+ANY_OF_TWO = StatisticSpec("mean_difference", {"repeats": "any", "k": 2})
 # Items, runs of each system, kind of scores, and the goal in milliseconds, where there is one.
 TIMED = [
     (500, (10, 10), "0/1", "5"),
@@ -41,12 +46,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     rng, sets = np.random.default_rng(asked.seed), asked.sets
-    rows = [[f"{n} items, {a} and {b} runs", _level(rng, sets, n, a, b)] for n, a, b in LEVELS]
-    print(Table("Data sets of no difference that are significant", ["design", "runs exchanged"], rows).text())
+    rows = [
+        [
+            f"{n} items, {a} and {b} runs",
+            _level(rng, sets, n, a, b),
+            _level(rng, sets, n, a, b, ANY_OF_TWO) if min(a, b) > 1 else "",
+        ]
+        for n, a, b in LEVELS
+    ]
+    title = "Data sets of no difference that are significant"
+    print(Table(title, ["design", "runs exchanged", "pass@2"], rows).text())
     print(
         Table(
             "Power",
-            ["design", "runs exchanged", "items exchanged"],
+            ["design", "runs exchanged", "items exchanged", "planned, runs", "planned, items"],
             [_power(rng, sets, *of) for of in POWERS],
         ).text()
     )
@@ -57,9 +70,15 @@ def main() -> None:
     )
 
 
-def _rejects(u: Repeated, v: Repeated, exchange: Exchange, alternative: Alternative = "two-sided") -> bool:
+def _rejects(
+    u: Repeated,
+    v: Repeated,
+    exchange: Exchange,
+    alternative: Alternative = "two-sided",
+    spec: StatisticSpec = MEANS,
+) -> bool:
     options = Options(exchange=exchange, alternative=alternative, alpha=ALPHA, pmf="none")
-    return run_test(Scores(u, v), StatisticSpec("mean_difference"), options, Budget()).significant
+    return run_test(Scores(u, v), spec, options, Budget()).significant
 
 
 def _runs(rng: np.random.Generator, log_odds: Reals, runs: int) -> Repeated:
@@ -72,11 +91,18 @@ def _drawn(rng: np.random.Generator, rates: Reals, runs: int) -> Repeated:
     return Repeated(right.astype(np.int64).ravel(), np.full(len(rates), runs))
 
 
-def _level(rng: np.random.Generator, sets: int, items: int, n: int, m: int) -> str:
+def _level(
+    rng: np.random.Generator,
+    sets: int,
+    items: int,
+    n: int,
+    m: int,
+    spec: StatisticSpec = MEANS,
+) -> str:
     count = 0
     for _ in range(sets):
         log_odds = rng.normal(0, 1.5, items)
-        count += _rejects(_runs(rng, log_odds, n), _runs(rng, log_odds, m), "runs")
+        count += _rejects(_runs(rng, log_odds, n), _runs(rng, log_odds, m), "runs", spec=spec)
     return f"{count / sets:.3f}"
 
 
@@ -87,7 +113,24 @@ def _power(rng: np.random.Generator, sets: int, items: int, runs: int) -> list[s
         u, v = _runs(rng, log_odds + EFFECT, runs), _runs(rng, log_odds, runs)
         found["runs"] += _rejects(u, v, "runs")
         found["items"] += _rejects(u, v, "items")
-    return [f"{items} items, {runs} runs", *(f"{found[one] / sets:.3f}" for one in ("runs", "items"))]
+    seen = (f"{found[one] / sets:.3f}" for one in ("runs", "items"))
+    return [f"{items} items, {runs} runs", *seen, *_planned(rng, items, runs)]
+
+
+def _planned(rng: np.random.Generator, items: int, runs: int) -> list[str]:
+    """The power by `/v1/power`, at the true mean difference."""
+    log_odds = rng.normal(0, 1.5, PILOT[0])
+    true = [1 / (1 + np.exp(-log_odds - more)) for more in (EFFECT, 0)]
+    u, v = (_drawn(rng, rates, PILOT[1]).values.reshape(PILOT).tolist() for rates in true)
+    effect = float((true[0] - true[1]).mean())
+    exchanges: tuple[Exchange, ...] = ("runs", "items")
+    answers = [
+        exactperm.power(
+            exactperm.scores(u, v, exchange=one), "power", n=items, effect=effect, runs_per_item=runs
+        )
+        for one in exchanges
+    ]
+    return [f"{answer.solution.power or 0:.3f}" for answer in answers]
 
 
 def _gated(rng: np.random.Generator, sets: int, drop: float) -> list[str]:
