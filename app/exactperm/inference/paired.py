@@ -289,6 +289,19 @@ def correction_record(problem: Problem | Runs) -> CorrectionRecord | None:
     return CorrectionRecord("labels", chosen["lambda"], made.labelled, raw, float(made.of_labels))
 
 
+def of_data(
+    data: Paired, spec: StatisticSpec, options: Options, problem: Problem | Runs | None = None
+) -> dict[str, Any]:
+    """What a record says of its data: what was exchanged, how items were paired, and how repeated samples vary."""
+    exchange = exchange_of(data, options)
+    return {
+        "exchange": exchange,
+        "generalises_to": None if exchange is None else GENERALISES_TO[exchange],
+        "pairing": pairing_record(data.pairing),
+        "repeats": repeats_record(data, spec, None if exchange is None else problem),
+    }
+
+
 def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
     """Wins are U's: with less of the statistic where lower is better."""
     if options.higher_is_better is not False:
@@ -595,8 +608,7 @@ def plan_record(prepared: Planning) -> PlanRecord:
 
 def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and make its record."""
-    options, result = prepared.options, solved(prepared.test)
-    exchange = exchange_of(prepared.data, options)
+    data, spec, options, result = prepared.data, prepared.spec, prepared.options, solved(prepared.test)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
@@ -609,13 +621,12 @@ def finish(prepared: Prepared) -> TestRecord:
         certain = prepared.sequential.rejects(options.alpha)
     slices = None if prepared.slices is None else prepared.slices.solve()
     return record_of(
-        f"t_{request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed)}",
+        f"t_{request_digest(data, spec, options, ALGORITHM_VERSION, changed)}",
         prepared.test.plan,
         result,
         options,
         significant=certain,
-        exchange=exchange,
-        generalises_to=None if exchange is None else GENERALISES_TO[exchange],
+        **of_data(data, spec, options, prepared.test.problem),
         null=_null(prepared, result),
         warnings=(
             *(() if missing is None else (missing_warning(missing, result.items.n, options.alpha),)),
@@ -625,13 +636,9 @@ def finish(prepared: Prepared) -> TestRecord:
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
             *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),
-        pairing=pairing_record(prepared.data.pairing),
         item_level=item_level,
         missing=missing,
         slices=None if slices is None else slices.record,
-        repeats=repeats_record(
-            prepared.data, prepared.spec, None if exchange is None else prepared.test.problem
-        ),
         correction=correction_record(prepared.test.problem),
         position_bias=_position_bias(prepared),
         confidence_interval=interval.interval,

@@ -39,9 +39,8 @@ from ..statistics.reducers import reduce
 from .certificate import Answer, Result, certified, is_at_most
 from .one_sided import Outcome, Question, ratio_of, without_margin
 from .options import Options, request_digest
-from .paired import ALGORITHM_VERSION, pairing_record, record_of, repeats_record
+from .paired import ALGORITHM_VERSION, of_data, record_of
 from .record import sampled_null_record
-from .runs import GENERALISES_TO, exchange_of
 from .warnings import data_warnings
 
 # Options of other tests, and their defaults.
@@ -213,7 +212,7 @@ class TargetTest:
     def record(self) -> TestRecord:
         """The test of the difference from the threshold, which takes the place of V's score."""
         terms, data, spec, options, result = self.terms, self.data, self.spec, self.options, self.solve()
-        digest, exchange = request_digest(data, spec, options, ALGORITHM_VERSION), exchange_of(data, options)
+        digest = request_digest(data, spec, options, ALGORITHM_VERSION)
         identity = f"{digest} {terms.policy} {self.threshold} {terms.range}"
         record = record_of(
             f"t_{hashlib.sha256(identity.encode()).hexdigest()}",
@@ -221,10 +220,7 @@ class TargetTest:
             result,
             replace(options, alternative=self.alternative),
             significant=is_at_most(self._ratio or result.answer.bounds[1], terms.alpha),
-            exchange=exchange,
-            generalises_to=None if exchange is None else GENERALISES_TO[exchange],
-            pairing=pairing_record(data.pairing),
-            repeats=repeats_record(data, spec),
+            **of_data(data, spec, options),
             null=result.null,
             confidence_interval=self._interval(),
             warnings=tuple(WarningRecord(warning.code, warning.detail) for warning in self.data_warnings),

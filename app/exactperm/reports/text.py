@@ -217,27 +217,24 @@ def _items(board: BoardRecord) -> str:
 
 def power_line(record: PowerRecord, power_id: str) -> str:
     """The answer in one line, without the line end."""
-    solution = record.solution
+    solution, method = record.solution, record.method
+    level = [f"alpha={exactly(record.alpha)}"]
+    level += [] if record.comparisons == 1 else [f"comparisons={record.comparisons}"]
     if solution.floor is not None:
+        floor = [f"floor={number(solution.floor)}", f"false_alarm={_or_none(solution.false_alarm)}"]
+        words = [f"n={solution.n}", *floor, *level, f"({method.name}, given the rates of the runs)"]
+    else:
         words = [
-            f"n={solution.n}", f"floor={number(solution.floor)}", f"false_alarm={_or_none(solution.false_alarm)}",
-            f"alpha={exactly(record.alpha)}", *([] if record.comparisons == 1 else [f"comparisons={record.comparisons}"]),
-            f"({record.method.name}, given the rates of the runs)", *(f"[{warning.code}]" for warning in record.warnings),
-        ]  # fmt: skip
-        return " ".join([*words, power_id])
-    words = [
-        f"n={_or_none(solution.n)}",
-        *([] if solution.n_always in {None, solution.n} else [f"n_always={solution.n_always}"]),
-        f"effect={_or_none(solution.effect)}",
-        f"power={_or_none(solution.power)}",
-        f"alpha={exactly(record.alpha)}",
-        *([] if record.comparisons == 1 else [f"comparisons={record.comparisons}"]),
-        record.alternative,
-        f"critical_difference={_or_none(record.critical_difference)}",
-        f"({'exact' if record.method.exact else 'approximate'}, {record.method.name})",
-        *(f"[{warning.code}]" for warning in record.warnings),
-    ]
-    return " ".join([*words, power_id])
+            f"n={_or_none(solution.n)}",
+            *([] if solution.n_always in {None, solution.n} else [f"n_always={solution.n_always}"]),
+            f"effect={_or_none(solution.effect)}",
+            f"power={_or_none(solution.power)}",
+            *level,
+            record.alternative,
+            f"critical_difference={_or_none(record.critical_difference)}",
+            f"({'exact' if method.exact else 'approximate'}, {method.name})",
+        ]
+    return " ".join([*words, *(f"[{warning.code}]" for warning in record.warnings), power_id])
 
 
 def _or_none(value: float | None) -> str:
