@@ -222,3 +222,12 @@ def test_a_sum_on_a_line_is_priced_with_its_solution() -> None:
     assert answered.status == 200
     planned = json.loads(handle(job("plan"), asked, Unbounded()).body)["seconds"]
     assert took <= 3 * planned + 0.2
+
+
+def test_resamples_whose_denominators_vary_much_are_priced_with_exact_values() -> None:
+    """One resample near a division by zero widens the error of all, whose values are then counted exactly."""
+    steady = {"stay": [[10**9 + i, 10**9 + 7 * i] for i in range(6)], "swap": [[i, i + 1] for i in range(6)]}
+    near = {**steady, "stay": [[10**9 + i, (-1) ** i * 10**9 + 7 * i] for i in range(6)]}
+    options = {"test": "bootstrap", "samples": 1_000_000}
+    seconds = [predicted(effects("x1 / x2", data, **options)) for data in (steady, near)]
+    assert seconds[1] > 2 * seconds[0] > 0

@@ -31,7 +31,7 @@ _LEAST_STATES = 256
 _LOOK_NS = 1_500_000.0
 _ENTRIES = 4_000_000
 _CLOSER = 3
-_FRACTION_NS = 1_500.0
+_FRACTION_NS, _DIVISION_NS = 1_500.0, 500.0
 # Doubles add these integers exactly, and by BLAS.
 _EXACT = 2**53
 
@@ -62,7 +62,7 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers | None, side: Al
     cost = quantity.cost(peaks_of(stay, stay if swap is None else swap))
     if cost.undecided == 0.0:
         return Price()
-    if cost.exact is not None and cost.exact < cost.filter + 1_000.0:
+    if swap is not None and cost.exact is not None and cost.exact < cost.filter + 1_000.0:
         # 64-bit integers, all at once: examining the data would cost more than it saves.
         return Price(cost.call, cost.filter, 0.0, cost.filter)
     states = _sample(stay, swap, max(_LEAST_STATES, int(_LOOK_NS / cost.filter)))
@@ -74,12 +74,12 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers | None, side: Al
     undefined = np.zeros(len(states), dtype=bool) if value.undefined is None else value.undefined
     open_ = np.flatnonzero(np.broadcast_to(~(yes | no | undefined), (len(states),)))
     unknown = np.broadcast_to(~np.isfinite(value.error) & ~undefined, (len(states),))
-    lost = _lost(quantity, value, np.broadcast_to(value.value, (len(states),)))
-    if np.count_nonzero(lost) * _FEW <= _most_exact(cost) * len(states):
-        unknown = unknown | lost
+    lost = float(_lost(quantity, value, np.broadcast_to(value.value, (len(states),))).mean())
     each = _each(decisions, states[open_[:_CLOSER]], cost)
     share, unvalued = len(open_) / len(states), float(np.count_nonzero(unknown)) / len(states)
     valued = unvalued * _valued(decisions, states[unknown][:_CLOSER], cost)
+    if lost * _FEW <= _most_exact(cost):
+        valued += lost * (_DIVISION_NS + cost.undecided / 2)
     return Price(cost.call, cost.filter, share * each, cost.filter + valued, cost.undecided)
 
 
