@@ -43,6 +43,7 @@ from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
 from ..statistics.columns import filled, in_order_of_ids, k_of, missing_outcomes, require_bounded
 from ..statistics.corpus import counted, counting_seconds
+from ..statistics.correction import correction_seconds
 from ..statistics.effects import Additive, Joint
 from ..statistics.paired import (
     DataWarning,
@@ -451,7 +452,7 @@ def prepare(
         counting = counting_seconds(data, spec) if only_planned else 0.0
         data, spec = counted(data, spec, estimated=only_planned)
     elif only_planned:
-        counting = reduction_seconds(data, spec)
+        counting = reduction_seconds(data, spec) + correction_seconds(data)
     if data.pairing.clusters is not None:
         by_item = replace(data, pairing=replace(data.pairing, clusters=None))
         short = replace(budget, patience_s=min(_ASIDE_S, budget.patience_s))

@@ -30,6 +30,7 @@ from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
 from ..statistics.columns import slices_of
 from ..statistics.corpus import counting_seconds
+from ..statistics.correction import correction_seconds
 from ..statistics.effects import weights_of
 from ..statistics.names import of_kind, of_name, words_of
 from ..statistics.paired import (
@@ -203,10 +204,10 @@ class ParsedTest:
 
     @property
     def counting_seconds(self) -> float:
-        """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs), else 0."""
+        """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs, corrections), else 0."""
         if isinstance(self.data, Segments):
             return counting_seconds(self.data, self.spec)
-        return reduction_seconds(self.data, self.spec) if isinstance(self.data, Predictions) else 0.0
+        return reduction_seconds(self.data, self.spec) + correction_seconds(self.data)
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:

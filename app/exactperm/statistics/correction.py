@@ -14,6 +14,7 @@ length control does (Dubois et al. 2024, arXiv 2404.04475).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,11 +23,11 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.lattice import Whole, exact_total
+from ..engine.lattice import Whole, exact_total, needs_more_digits
 from ..errors import InvalidTest, mapped, pointer_token
 from .columns import item_scores, k_of, samples_of, unit_of
 from .effects import MAX_INTEGER, Additive, Lattice, clustered, common_unit, effects_on, times
-from .paired import Correction, DataWarning, Scores, StatisticSpec
+from .paired import Correction, DataWarning, Paired, Scores, StatisticSpec, samples_in
 
 LEAST_LABELS, FEW_LABELS = 2, 30
 MAX_COVARIATES = 16
@@ -37,6 +38,8 @@ _CONDITIONED = 10_000
 # Coefficients are smaller, so that they are doubles.
 _LARGEST = 10**300
 STATISTIC = "mean_difference"
+# Fitted seconds of a number of many digits, and of one more column for it; its first values show that it has many.
+_LONG, _PRODUCT, _LOOKED_AT = 6e-7, 3e-8, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,17 @@ def refuse_correction(data: Scores, spec: StatisticSpec) -> None:
 def pointer_of(correction: Correction) -> str:
     """Return the pointer to the member of a request."""
     return "/covariates" if correction.labelled is None else "/labels"
+
+
+def correction_seconds(data: Paired) -> float:
+    """Predict the seconds to correct scores of many digits, which are long integers; 0 for other data."""
+    if not isinstance(data, Scores) or data.correction is None:
+        return 0.0
+    columns = [
+        samples_in(side) for each in (data, *data.correction.columns.values()) for side in (each.u, each.v)
+    ]
+    long = [column for column in columns if needs_more_digits(column[:_LOOKED_AT].astype(np.float64)).any()]
+    return sum((_LONG + _PRODUCT * len(columns)) * len(column) for column in long)
 
 
 def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
@@ -155,7 +169,9 @@ def _coefficients(
     (unit, target), *parts = units
     varying = [at for at, (_, column) in enumerate(parts) if column.any()]
     columns = [parts[at][1] for at in varying]
-    products = [[_dot(row, column) for column in columns] for row in columns]
+    products = [[_dot(row, column) for column in columns[: at + 1]] for at, row in enumerate(columns)]
+    for at, products_of in enumerate(products):
+        products_of += [below[at] for below in products[at + 1 :]]
     for size in range(2, len(varying) + 1):
         if flint.fmpz_mat([row[:size] for row in products[:size]]).rank() < size:
             name = names[varying[size - 1]]
@@ -207,7 +223,7 @@ def _dot(left: Whole, right: Whole) -> int:
         largest = int(np.abs(left).max()) * int(np.abs(right).max())
         if largest * len(left) < 1 << 62:
             return int(np.dot(left, right))
-    return int(sum(x * y for x, y in zip(left.tolist(), right.tolist(), strict=True)))
+    return int(sum(map(operator.mul, left.tolist(), right.tolist())))
 
 
 def _effects(units: Sequence[tuple[Fraction, Whole]], chosen: Sequence[Fraction]) -> tuple[Fraction, Whole]:
