@@ -6,6 +6,8 @@ Systems differ by exactly the margin, on a share of the items; the level is the 
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from exactperm.engine.paired_proportions import tango_test
@@ -14,11 +16,15 @@ from loadtest.table import Table
 NEGLIGIBLE = 1e-10
 
 
+def _masses(n: int, chance: float) -> NDArray[np.float64]:
+    return np.asarray(binom.pmf(np.arange(n + 1), n, chance))
+
+
 def level(items: int, margin: float, discordant: float) -> float:
     """P(p <= 0.05), where a share `discordant` of the items differs, and U is worse by the margin."""
     only_u, total = (discordant - margin) / (2 * discordant), 0.0
-    for differ, share in enumerate(binom.pmf(range(items + 1), items, discordant)):
-        for wins, chance in enumerate(share * binom.pmf(range(differ + 1), differ, only_u)):
+    for differ, share in enumerate(_masses(items, discordant)):
+        for wins, chance in enumerate(share * _masses(differ, only_u)):
             if chance > NEGLIGIBLE:
                 z = tango_test(wins, differ - wins, items, -margin)
                 total += chance * (math.erfc(z / math.sqrt(2.0)) <= 2 * 0.05)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -167,7 +167,7 @@ def openblas(verb: str) -> Callable[..., int]:
     library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
     for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
         with contextlib.suppress(AttributeError):
-            return getattr(library, name.format(verb))  # type: ignore[no-any-return]
+            return cast("Callable[..., int]", getattr(library, name.format(verb)))
     return lambda *_: 1
 
 
