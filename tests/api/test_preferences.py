@@ -349,6 +349,15 @@ def test_a_board_says_why_it_has_no_strengths(service: Any) -> None:
         assert strengths[a] - strengths[b] == pytest.approx(math.log(199), abs=1e-8)
 
 
+def test_names_with_blanks_and_controls_do_not_mix_questions(service: Any) -> None:
+    battles = [battle(f"q{mark}a", f"b{mark}c", "d", "model_a") for mark in (" ", "\x1f", "\n", "")] + [
+        battle("q", f"a{mark}b{mark}c", "d", "model_b") for mark in (" ", "\x1f", "\n", "")
+    ]
+    found = asked_board(service, battles)
+    assert {pair["n"] for pair in found["pairs"]} == {1}
+    assert next(one["n"] for one in found["systems"] if one["name"] == "d") == 8
+
+
 @pytest.mark.parametrize(
     ("body", "pointer", "code"),
     [

@@ -56,7 +56,8 @@ class Battles:
         rows: dict[str, list[int]] = {name: [] for name in self.models}
         items: list[str] = []
         for row, (key, *pair) in enumerate(zip(self.ids, self.first, self.second, strict=True)):
-            items.append("\x1f".join((key, *sorted(pair))))
+            low, high = sorted(pair)
+            items.append(f"{len(key)} {len(low)} {key}{low}{high}")  # which no other question and pair has
             rows[pair[0]].append(row)
             rows[pair[1]].append(row)
         by_system = {
