@@ -19,6 +19,7 @@ from exactperm.api.meta import meta_of
 from exactperm.api.openapi_export import exported
 from exactperm.main import create_app
 from exactperm.reports.representations import BY_NAME, OF_A_TEST
+from exactperm.service.kinds import BY_PATH
 from exactperm.service.problems import Problem, all_types
 from exactperm.service.schema.compare import CompareRequest, PlanEnvelope
 from exactperm.service.schema.requests import REQUEST_MODELS, GateRequest
@@ -96,9 +97,7 @@ def test_every_problem_type_is_explained_where_it_points(service: Any) -> None:
 def test_the_document_describes_every_route_and_every_error(service: Any) -> None:
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
-        "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files", "/v1/tests/systems",
-        "/v1/tests/preferences",
-        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
+        *BY_PATH, "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
     }  # fmt: skip

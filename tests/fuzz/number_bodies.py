@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 from exactperm.api.openapi_export import exported
+from exactperm.service.schema.compare import OF_A_KIND
 
 BY_ID = {"q1": 0, "q2": 1, "q3": 1, "q4": 0, "q5": 1, "q6": 1}
 U, V = [0.5, 0.25, 0.75, 1, 0.5, 0], [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]
@@ -252,7 +253,7 @@ def pilot_of(kind: str) -> dict[str, Any]:
     return pilots[kind]
 
 
-MODELS = {"scores": "ScoresRequest", "counts": "CountsRequest", "predictions": "PredictionsRequest", "effects": "EffectsRequest", "gate": "GateRequest", "compare": "CompareRequest", "power": "PowerRequest", "systems": "SystemsRequest", "preferences": "PreferencesRequest"}  # fmt: skip
+MODELS: dict[str, str] = {kind: model.__name__ for kind, model in OF_A_KIND.items()}
 
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:

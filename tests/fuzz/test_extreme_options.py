@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from exactperm.cli.commands import cli
 from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
 from tests.fuzz.multipart_cases import disposition, joined
-from tests.fuzz.number_bodies import BOARD, GATE, PREFERENCES, SEVERAL, TESTS, document, node_at
+from tests.fuzz.number_bodies import BOARD, GATE, TESTS, bodies, document, node_at
 from tests.fuzz.test_extreme_numbers import judge_numbers, no_number
 
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e400", "1e-400", "1e308", "9007199254740993", "7" * 400, "", "-1", "1e-310", "0"]  # fmt: skip
@@ -75,9 +75,8 @@ def sent_to(path: str, media: str) -> bytes:
         some["power"] = {"design": {"kind": "sd", "sd": 0.3}, "solve": "effect", "n": [50]}
         some["plan"] = some["jobs"] = {"kind": "scores", "request": TESTS["scores"][1]}
         some["batch"] = {"tests": [some["plan"]]}
-        some["systems"] = SEVERAL[0]
-        some["preferences"] = PREFERENCES[0]
-        return json.dumps(some[kind] if kind in some else TESTS[kind][1]).encode()
+        some |= {name: several[1] for name, several in TESTS.items()}
+        return json.dumps({**dict(bodies()), **some}[kind]).encode()
     if media == "application/x-ndjson":
         inside = json.dumps({"kind": "scores", "request": TESTS["scores"][1]}).encode()
         return LINES.get(kind, inside)
