@@ -152,12 +152,6 @@ class AnytimeTest:
         """The exact comparison, if doubles do not decide."""
         return self.seconds + self.test.longest_seconds - self.test.seconds
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all planned items are present, so that the verdict must not wait."""
-        planned = self.test.asked.planned_n
-        return planned is not None and self.test.items >= planned
-
     def record(self) -> SequentialRecord:
         """The e-value for the answer."""
         return self.test.record(self.alpha)
@@ -165,7 +159,9 @@ class AnytimeTest:
     def run(self) -> Outcome:
         """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
         e_value = self.test.e_value()
-        most = self.test.e_value(self._most())
+        largest = self.test.form.step * self.test.form.range // 2
+        # The sum with every difference on the side of the alternative.
+        most = self.test.e_value(largest if self.question.alternative == "greater" else -largest)
         low, high = _inverse(e_value.log_e + e_value.error), _inverse(e_value.log_e - e_value.error)
         if low < SMALLEST_NORMAL:
             low = 0.0  # a subnormal double has not the digits of its logarithm
@@ -174,7 +170,7 @@ class AnytimeTest:
         else:
             high = max(high, math.nextafter(self.alpha, 1.0))
             low = max(low, math.nextafter(self.alpha, 1.0)) if low <= self.alpha < high else low
-        record = self.record()
+        record, planned = self.record(), self.test.asked.planned_n
         return Outcome(
             procedure="e_value",
             alternative=self.question.alternative,
@@ -185,13 +181,9 @@ class AnytimeTest:
             p_value_bounds_kind="certified",
             exact=True,
             min_attainable_p=_inverse(most.log_e),
-            waiting=not self.is_complete,
+            waiting=planned is None
+            or self.test.items < planned,  # with all planned items, the verdict must not wait
         )
-
-    def _most(self) -> int:
-        """The sum with every difference on the side of the alternative."""
-        size = self.test.form.step * self.test.form.range // 2
-        return size if self.question.alternative == "greater" else -size
 
 
 def _inverse(log_e: float) -> float:
