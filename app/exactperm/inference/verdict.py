@@ -94,24 +94,28 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         flaw = flaw_of_numbers(outcome.p_value, outcome.log10_p_value, outcome.p_value_bounds)
         if flaw is not None:
             raise ArithmeticError(f"a p-value without a certificate: {flaw}")
-    p_values = [outcome.p_value for outcome in outcomes]
     highs = [outcome.high for outcome in outcomes]
-    adjusted = list(
-        zip(
-            _never_zero(
-                holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
-            ),
-            holm([_low(outcome) for outcome in outcomes]),
-            holm(highs),
-            strict=True,
-        )
+    adjusted = zip(
+        holm([outcome.p_value for outcome in outcomes]),
+        holm_log10([outcome.log10_p_value for outcome in outcomes]),
+        holm([_low(outcome) for outcome in outcomes]),
+        holm(highs),
+        strict=True,
     )
     judged = []
-    for index, (outcome, (point, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
+    for index, (outcome, (p, log10_p, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
         known = outcome.min_attainable_p
         least = outcome.attainable_at_most if known is None else known
         attainable, alpha = holm([*highs[:index], least, *highs[index + 1 :]])[index], terms[index].alpha
-        decision = _decision(outcome, point, significant=is_at_most(high, alpha))
+        # A multiple of the smallest double would say too much.
+        never_zero = p if p >= _NORMAL else max(10.0**log10_p, outcome.p_value, SMALLEST)
+        decision = Decision(
+            **{field.name: getattr(outcome, field.name) for field in fields(OneSidedTest)},
+            p_value_adjusted=never_zero,
+            log10_p_value_adjusted=log10_p,
+            significant=is_at_most(high, alpha),
+            equivalence=outcome.equivalence,
+        )
         finding = _finding(low, high, attainable, alpha, known=known is not None)
         if finding == "bounds_straddle" and outcome.missing:
             finding = "missing_straddle"
@@ -126,13 +130,9 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
 
 def _low(outcome: Outcome) -> float | Fraction:
     """The lower bound of a p-value: of `decides_from` at most the p-value itself."""
-    if outcome.ratio is not None and outcome.decides_from is None:
-        return outcome.ratio
-    return (
-        outcome.p_value_bounds[0]
-        if outcome.decides_from is None
-        else min(outcome.decides_from, outcome.p_value)
-    )
+    if outcome.decides_from is not None:
+        return min(outcome.decides_from, outcome.p_value)
+    return outcome.p_value_bounds[0] if outcome.ratio is None else outcome.ratio
 
 
 def _is_different(outcome: Outcome, family: int, alpha: float) -> bool:
@@ -142,26 +142,6 @@ def _is_different(outcome: Outcome, family: int, alpha: float) -> bool:
     """
     equivalence = outcome.equivalence
     return equivalence is not None and family * equivalence.p_value_different_bounds[1] <= alpha
-
-
-def _never_zero(
-    adjusted: Sequence[float], logarithms: Sequence[float], p_values: Sequence[float]
-) -> list[tuple[float, float]]:
-    """(p, log10 p), p from its logarithm where a multiple of the smallest double would say too much."""
-    return [
-        (p if p >= _NORMAL else max(10.0**log10, p_value, SMALLEST), log10)
-        for p, log10, p_value in zip(adjusted, logarithms, p_values, strict=True)
-    ]
-
-
-def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: bool) -> Decision:
-    return Decision(
-        **{field.name: getattr(outcome, field.name) for field in fields(OneSidedTest)},
-        p_value_adjusted=adjusted[0],
-        log10_p_value_adjusted=adjusted[1],
-        significant=significant,
-        equivalence=outcome.equivalence,
-    )
 
 
 def _finding(
