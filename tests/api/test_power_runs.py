@@ -131,6 +131,21 @@ def test_pilots_without_a_plan_of_runs(service: Any, request_: Any) -> None:
     assert refusal(service.post("/v1/power", asked_)) == ("/design/request", "no_runs")
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_runs_whose_variance_is_no_double_have_no_plan(service: Any, size: float) -> None:
+    request = {"u": [[size, 0], [size, size]] * 3, "v": [[0, 0], [size, 0]] * 3}
+    design = {"kind": "pilot", "request_kind": "scores", "request": request}
+    question = {"design": design, "solve": "power", "effect": 0.1, "item_cost": 1e300}
+    assert refusal(service.post("/v1/power", question)) == ("/design/request", "no_runs")
+
+
+def test_items_that_hardly_differ_have_as_many_runs_as_there_can_be(service: Any) -> None:
+    request = {"u": [[1, 0], [0, 1]] * 4, "v": [[0, 1], [1, 0]] * 4}
+    design = {"kind": "pilot", "request_kind": "scores", "request": request}
+    question = {"design": design, "solve": "n", "effect": 0.1, "item_cost": 1e300}
+    assert service.post("/v1/power", question).json()["solution"]["runs"] == 1_000
+
+
 def test_designs_without_runs(service: Any) -> None:
     for design in ({"kind": "sd", "sd": 1}, {"kind": "binary", "p10": 0.1, "p01": 0.05}):
         for name in ("runs_per_item", "item_cost"):

@@ -225,17 +225,18 @@ def repeats_record(
     """How repeated samples vary, None where no item has any; with advice where a `problem` exchanged their means or runs."""
     if not isinstance(data, Scores) or not (isinstance(data.u, Repeated) or isinstance(data.v, Repeated)):
         return None
-    u, v = (
-        None if spread is None else _spread_record(spread)
-        for spread in (spread_of(data.u), spread_of(data.v))
-    )
-    parts = variance_of_difference(data, spec, problem)
+    spreads = spread_of(data.u), spread_of(data.v)
+    u, v = (None if spread is None else _spread_record(spread) for spread in spreads)
+    parts = variance_of_difference(data, spec, problem, spreads)
     advice = None if parts is None else _advice(parts, fixed=isinstance(problem, Runs))
     return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v, k_of(spec), advice)
 
 
 def variance_of_difference(
-    data: Paired, spec: StatisticSpec, problem: Problem | Runs | None
+    data: Paired,
+    spec: StatisticSpec,
+    problem: Problem | Runs | None,
+    spreads: tuple[Spread | None, Spread | None] | None = None,
 ) -> DifferenceVariance | None:
     """The variance of a mean difference, of fixed items if only runs are exchanged; None without runs of both systems."""
     if not isinstance(data, Scores) or not isinstance(problem, Runs | Additive):
@@ -249,7 +250,8 @@ def variance_of_difference(
         or (parameters.get("repeats") or "mean") != "mean"
     ):
         return None
-    return difference_variance(data, None if isinstance(problem, Runs) else problem)
+    spreads = spreads or (spread_of(data.u), spread_of(data.v))
+    return difference_variance(data, spreads, None if isinstance(problem, Runs) else problem)
 
 
 def _spread_record(spread: Spread) -> SpreadRecord:

@@ -204,14 +204,18 @@ class RunsPlan(NormalDesign):
         if cost is not None and (fixed or question.runs_per_item is not None):
             detail = "item_cost gives the best number of runs, of new items: leave it out with runs_per_item, or if runs are exchanged."
             raise InvalidTest.at("/item_cost", "superfluous", detail)
-        if parts is None or parts.between + parts.within == 0:
-            detail = "A plan of runs needs a pilot with a difference of means, without weights and clusters, and several runs that vary."
+        if parts is None or not 1e-300 < parts.between + parts.within < 1e300:
+            detail = (
+                "A plan of runs needs a pilot with a difference of means, without weights and clusters, and several runs that vary, "
+                "by less than 1e150."
+            )
             raise InvalidTest.at("/design/request", "no_runs", detail)
         between, within = float(parts.between), float(parts.within)
         runs = question.runs_per_item or round(parts.within / parts.runs if parts.runs else 1)
         if cost is not None:
-            root = math.sqrt(within / between * cost) if between else MOST_RUNS
-            tried = [min(max(run, 1), MOST_RUNS) for run in (math.floor(root), math.ceil(root))]
+            best = math.sqrt(within / between) * math.sqrt(cost) if between else math.inf
+            best = min(max(best, 1), MOST_RUNS)
+            tried = math.floor(best), math.ceil(best)
             runs = min(tried, key=lambda run: (cost + run) * (between + within / run))
         ways = math.comb(2 * runs, runs) if fixed else 2
         tails = 2.0 if question.alternative == "two-sided" else 1.0
@@ -220,7 +224,7 @@ class RunsPlan(NormalDesign):
             question.level,
             question.alternative,
             inflation=1.0 / (2 * runs - 1) if fixed else 1.0,
-            least=math.ceil(math.log(tails / question.level) / math.log(ways)),
+            least=math.ceil(math.log(tails / question.level) / math.log(ways) - 1e-9),
             runs=runs,
             items=parts.items,
             given=(

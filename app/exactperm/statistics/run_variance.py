@@ -87,12 +87,14 @@ class DifferenceVariance:
         return math.sqrt((self.between + self.runs / runs) / (self.items * items))
 
 
-def difference_variance(data: Scores, effects: Additive | None) -> DifferenceVariance | None:
+def difference_variance(
+    data: Scores, spreads: tuple[Spread | None, Spread | None], effects: Additive | None
+) -> DifferenceVariance | None:
     """Return the parts of the variance of an item's difference; None for one item, or without two runs of each system.
 
     `effects` are those of the mean difference; without them the items are fixed, and only their runs vary.
     """
-    u, v = (None if spread is None else spread.within for spread in (spread_of(data.u), spread_of(data.v)))
+    u, v = (None if spread is None else spread.within for spread in spreads)
     items = len(data.u)
     if u is None or v is None or items < 2:
         return None
