@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -402,3 +403,22 @@ def test_files_in_another_order_are_not_paired_by_it(service: Any, form: str, ro
     assert sent(ROWS, ROWS[::-1], id_column="ticket").json()["p_value"] == 1.0
     assert sent(ROWS, ROWS).status_code == 200
     assert sent(ROWS, others).status_code == 200  # texts, of which no two are the same
+
+
+@pytest.mark.parametrize(
+    ("written", "number"), [(".05", 0.05), ("+.5", 0.5), ("5.e-2", 0.05), ("00.10", 0.1)]
+)
+def test_options_are_numbers_as_people_write_them(service: Any, written: str, number: float) -> None:
+    of_form = service.post("/v1/tests/files", files=of_lines(), data={"alpha": written})
+    of_query = service.post(
+        f"/v1/tests/scores?alpha={quote(written)}",
+        content=b"1,0\n0,1\n",
+        headers={"content-type": "text/csv"},
+    )
+    if written.startswith("00"):
+        assert {answered.status_code for answered in (of_form, of_query)} == {422}
+        return
+    for answered in (of_form, of_query):
+        assert answered.json()["alpha"] == number
+    for other in (".", "-", "+-1", "1..5", ".e5", "0x1", "1_0"):
+        assert service.post("/v1/tests/files", files=of_lines(), data={"alpha": other}).status_code == 422

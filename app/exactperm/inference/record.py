@@ -13,7 +13,14 @@ import numpy as np
 
 from ..answers.test import Discordant, EffectSize, ItemsRecord, Mass, Moved, NullRecord, StatisticRecord
 from ..engine.finite_laws.form import FiniteLaws
-from ..engine.finite_laws.methods import fft_cost, law as law_of_laws, rounded, window_length
+from ..engine.finite_laws.methods import (
+    fft_cost,
+    is_dense,
+    law as law_of_laws,
+    masses_operations,
+    rounded,
+    window_length,
+)
 from ..engine.lattice import EXACT_DOUBLE, MAX_TOTAL, CanonicalForm, Integers, Reals, Whole
 from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
@@ -140,7 +147,8 @@ def laws_seconds(form: FiniteLaws, detail: PmfDetail) -> float:
         raise _too_many()
     if points > _MOST_SHOWN:
         return _ROUNDED_S
-    return 0.5 * fft_cost(form).seconds + (points * _SECONDS_PER_MASS if detail == "full" else 0.0)
+    listed = 1e-9 * masses_operations(form) if is_dense(form) else 0.5 * fft_cost(form).seconds
+    return listed + (points * _SECONDS_PER_MASS if detail == "full" else 0.0)
 
 
 def _pictured(

@@ -17,7 +17,7 @@ from ..answers.test import (
     LatticeRecord,
 )
 from ..engine.finite_laws import methods
-from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, region, ties_of
+from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, coarse_region, region, ties_of
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.probability import SMALLEST, Region, mid_p
 from ..errors import InvalidTest
@@ -91,6 +91,8 @@ class RunsTest:
     @property
     def _least(self) -> float:
         """The logarithm of a lower bound on the probability of every assignment of the runs."""
+        if self.problem.coarse is not None:  # rounding joins ways
+            return -math.fsum(count * math.log(sum(law.values())) for law, count in self.problem.coarse.laws)
         pairs = zip(self.form.laws, self.form.counts.tolist(), strict=True)
         return -math.fsum(count * math.log(law.total) for law, count in pairs)
 
@@ -198,8 +200,10 @@ def runs_test(
 def planned_laws(problem: Runs, options: Options, budget: Budget) -> RunsTest:
     """Plan the test of a sum of finite laws; raises InvalidTest and what the engine raises."""
     form = problem.form
-    outer = () if problem.coarse is None else (problem.coarse.mean, problem.coarse.error)
-    tail = region(form, problem.observed, options.alternative, *outer)
+    if problem.coarse is None:
+        tail = region(form, problem.observed, options.alternative)
+    else:
+        tail = coarse_region(problem.coarse, problem.observed, options.alternative, outer=True)
     plan, coarse = methods.plan(
         form,
         budget,

@@ -5,6 +5,7 @@ Unknown and repeated parameters are refused: an option that silently does nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -131,8 +132,15 @@ def option_value(name: str, text: str) -> Any:
     return text if name in WORDS else literal(text)
 
 
+# A decimal without a digit on one side of its point, or with a plus, which JSON has not: .05, 5., +1.
+_PLAIN = re.compile(r"\+?(-?)(\d*)(\.\d*)?([eE][+-]?\d+)?")
+
+
 def literal(text: str) -> Any:
-    """A JSON number or boolean; anything else, also a number too small for a double, stays text for the model to refuse."""
+    """A number as JSON or people write it, or a boolean; anything else, also a number too small for a double, stays text for the model to refuse."""
+    plain = _PLAIN.fullmatch(text)
+    if plain and any(map(str.isdigit, (plain[2], (plain[3] or "")[1:]))):
+        text = f"{plain[1]}{plain[2] or 0}{plain[3] if plain[3] not in (None, '.') else ''}{plain[4] or ''}"
     try:
         return text if is_tiny(text) else from_json(text, allow_inf_nan=False)
     except ValueError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -44,6 +45,8 @@ ROUNDED = (Choice("round the scores to 2 decimals", {"decimals": "2"}),)
 _PRECISION = 1e-3
 # Elementary steps of listing all laws: about two seconds.
 _MOST_STEPS = 30_000_000
+# The same of runs that are rounded for it, and the fewest sums of a unit that rounding leaves.
+_STEPS_ROUNDED, _FEWEST_SUMS = 5_000_000, 1024
 # Squares of longer differences, summed, are no doubles.
 _MOST_BITS = 500
 
@@ -166,7 +169,9 @@ def reduce_runs(data: Scores, spec: StatisticSpec, margin: Fraction = Fraction(0
     u, v = _clustered(data, *sides)
     observed = sum(u.totals().tolist()) - sum(v.totals().tolist())
     ahead = np.sign(u.sums().astype(object) * v.lengths - v.sums().astype(object) * u.lengths)
-    return _problem(data, spec, _laws(u, v), (observed, ahead.astype(np.int64)), unit, (scores[0], scores[1]))
+    laws, error, expected = _laws(u, v)
+    seen = observed, ahead.astype(np.int64)
+    return _problem(data, spec, laws, seen, unit, (scores[0], scores[1]), error, expected)
 
 
 def _right_or_wrong(data: Scores) -> bool:
@@ -233,10 +238,41 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
     return sides[0], sides[1]
 
 
-def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
-    """Yield the distinct laws of the units, and their numbers of units."""
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """The ascending runs of a unit, of which U takes `n`, the weights of a run by system, and the number of such units."""
+
+    runs: tuple[int, ...]
+    n: int
+    of_u: int
+    of_v: int
+    count: int
+
+    @property
+    def share(self) -> Fraction:
+        """U's share of the runs."""
+        return Fraction(self.n, len(self.runs))
+
+    @property
+    def few(self) -> int:
+        """The smaller number of runs of a system."""
+        return min(self.n, len(self.runs) - self.n)
+
+    def law(self, grain: int, rounded: tuple[int, ...]) -> dict[int, int]:
+        """The law of its difference, of runs `rounded` to multiples of the grain, with the mean of the exact one but for half a unit."""
+        if grain == 1:
+            return relabelled(self.runs[: self.n], self.runs[self.n :], self.of_u, self.of_v)
+        total = sum(self.runs)
+        shift = (
+            round(self.share * (total - grain * sum(rounded))) * (self.of_u + self.of_v) - self.of_v * total
+        )
+        parts = relabelled(rounded[: self.n], rounded[self.n :], grain * (self.of_u + self.of_v), 0)
+        return {part + shift: ways for part, ways in parts.items()}
+
+
+def _units(u: _Side, v: _Side) -> Iterator[_Unit]:
+    """Yield the distinct units."""
     sizes = np.stack([u.lengths, v.lengths], axis=1)
-    steps = 0
     starts_u, starts_v = np.cumsum(u.lengths) - u.lengths, np.cumsum(v.lengths) - v.lengths
     for n, m in np.unique(sizes, axis=0).tolist():
         at = np.flatnonzero((u.lengths == n) & (v.lengths == m))
@@ -255,11 +291,32 @@ def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
             zip(map(tuple, runs.tolist()), u.factors[at].tolist(), v.factors[at].tolist(), strict=True)
         )
         for (row, of_u, of_v), count in groups.items():
-            steps += steps_to_list(row, n)
-            if steps > _MOST_STEPS:
-                detail = "These runs can be reassigned in too many ways to list: round the scores, so that more of them are equal."
-                raise InvalidTest.at("", "effects_too_large", detail, ROUNDED)
-            yield relabelled(row[:n], row[n:], of_u, of_v), count
+            yield _Unit(row, n, of_u, of_v, count)
+
+
+def _laws(u: _Side, v: _Side) -> tuple[list[tuple[Mapping[int, int], int]], Fraction, Fraction]:
+    """Return the laws of the units with their numbers, the most by which rounding moves S, and E S.
+
+    Runs with too many ways to list are rounded: a run then moves by half a grain, and n runs of n + m, with the same mean, by n m / (n + m).
+    """
+    units = list(_units(u, v))
+    grain, rows = 1, [unit.runs for unit in units]
+    if sum(steps_to_list(unit.runs, unit.n) for unit in units) > _MOST_STEPS:
+        sums = 4 * _STEPS_ROUNDED // sum(unit.few * len(unit.runs) for unit in units)
+        if sums < _FEWEST_SUMS:
+            detail = "These runs can be reassigned in too many ways to list: round the scores, so that more of them are equal."
+            raise InvalidTest.at("", "effects_too_large", detail, ROUNDED)
+        grain = max(sum(unit.runs[-unit.few :]) - sum(unit.runs[: unit.few]) for unit in units) // sums + 1
+        rows = [tuple((2 * run + grain) // (2 * grain) for run in unit.runs) for unit in units]
+    error = mean = Fraction(0)
+    for unit in units:
+        weight = unit.count * (unit.of_u + unit.of_v)
+        mean += weight * unit.share * sum(unit.runs) - unit.count * unit.of_v * sum(unit.runs)
+        error += weight * ((1 - unit.share) * unit.n * grain + 1)
+    laws: list[tuple[Mapping[int, int], int]] = [
+        (unit.law(grain, row), unit.count) for unit, row in zip(units, rows, strict=True)
+    ]
+    return laws, error if grain > 1 else Fraction(0), mean
 
 
 def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
@@ -317,25 +374,26 @@ def _problem(
     seen: tuple[int, Integers],
     unit: Fraction,
     scores: tuple[Fraction, Fraction],
+    error: Fraction = Fraction(0),
+    mean: Fraction = Fraction(0),
 ) -> Runs:
-    form, coarse = sum_of_laws(laws, len(data.u), "/u")
+    form, coarse = sum_of_laws(laws, len(data.u), "/u", error)
+    coarse = replace(coarse, mean=mean) if coarse is not None and error else coarse
     return Runs(
         spec.name, form, seen[0], unit, len(data.u), data.pairing.n_clusters, seen[1], *scores, samples_of(data), coarse
     )  # fmt: skip
 
 
 def sum_of_laws(
-    laws: Iterable[tuple[Mapping[int, int], int]], items: int, pointer: str
+    laws: Iterable[tuple[Mapping[int, int], int]], items: int, pointer: str, error: Fraction = Fraction(0)
 ) -> tuple[FiniteLaws, CoarseLaws | None]:
-    """Put laws (see `grouped_laws`) on one lattice, rounded where their sum outgrows 64 bits; raises InvalidTest."""
+    """Put laws (see `grouped_laws`) on one lattice, rounded where their sum outgrows 64 bits or has an `error`; raises InvalidTest."""
     listed = list(laws)
-    try:
-        return grouped_laws(listed, items), None
-    except LatticeOverflowError:
-        if max(max(law) - min(law) for law, _ in listed).bit_length() > _MOST_BITS:
-            detail = (
-                "The scores spread over too many orders of magnitude: leave tiny ones out, or round them."
-            )
-            raise InvalidTest.at(pointer, "number_too_large", detail) from None
-        coarse = coarse_laws(listed, items, steps_wanted(items, _PRECISION))
-        return coarse.form, coarse
+    if not error:
+        with suppress(LatticeOverflowError):
+            return grouped_laws(listed, items), None
+    if max(max(law) - min(law) for law, _ in listed).bit_length() > _MOST_BITS:
+        detail = "The scores spread over too many orders of magnitude: leave tiny ones out, or round them."
+        raise InvalidTest.at(pointer, "number_too_large", detail)
+    coarse = coarse_laws(listed, items, steps_wanted(items, _PRECISION), error=error)
+    return coarse.form, coarse

@@ -21,7 +21,7 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options
-from exactperm.inference.paired import run_test
+from exactperm.inference.paired import planned_test, run_test
 from exactperm.statistics.effects import weights_of
 from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
 
@@ -365,9 +365,32 @@ def test_clusters_need_as_many_runs() -> None:
     assert refused.value.flaws[0].code == "cluster_runs_differ"
 
 
+def test_runs_with_too_many_ways_to_list_are_rounded_within_a_bracket() -> None:
+    """Against 40,000 samples of the original scores, whose p-value lies within five standard errors."""
+    draw = np.random.default_rng(15)
+    for items, n, m in ((6, 14, 14), (3, 6, 40)):
+        u, v = (draw.normal(size=(items, size)) + shift for size, shift in ((n, 0.3), (m, 0)))
+        found = record(u.tolist(), v.tolist(), alternative="greater")
+        whole = np.concatenate([u, v], axis=1)
+        dealt_anew = np.take_along_axis(
+            np.broadcast_to(whole, (40_000, *whole.shape)),
+            draw.random((40_000, *whole.shape)).argsort(axis=2),
+            axis=2,
+        )
+        sums = (dealt_anew[:, :, :n].mean(axis=2) - dealt_anew[:, :, n:].mean(axis=2)).sum(axis=1)
+        p = float((sums >= (u.mean(axis=1) - v.mean(axis=1)).sum()).mean())
+        low, high = found.p_value_bounds
+        room = 5 * math.sqrt(p * (1 - p) / 40_000)
+        assert low - room <= p <= high + room
+        assert high / low < 1.5
+        assert (found.method.name, found.p_value_bounds_kind) == ("bounds", "certified")
+        other = record(v.tolist(), u.tolist(), alternative="less")
+        assert other.p_value_bounds == pytest.approx(found.p_value_bounds, rel=1e-12)
+
+
 def test_too_many_ways_to_list_are_refused_with_a_choice() -> None:
     draw = np.random.default_rng(15)
-    u, v = ([draw.random(14).tolist() for _ in range(12)] for _ in "uv")
+    u, v = ([draw.random(14).tolist() for _ in range(200)] for _ in "uv")
     with pytest.raises(InvalidTest) as refused:
         record(u, v)
     assert refused.value.flaws[0].code == "effects_too_large"
@@ -375,6 +398,50 @@ def test_too_many_ways_to_list_are_refused_with_a_choice() -> None:
         json.dumps([dict(choice.fields) for choice in refused.value.flaws[0].choices])
         == '[{"decimals": "2"}]'
     )
+
+
+def test_swapping_the_systems_mirrors_brackets() -> None:
+    draw = np.random.default_rng(4)
+    for n, m, exchange in ((3, 3, "both"), (2, 5, "runs"), (3, 3, "runs")):
+        u, v = (draw.normal(size=(6, size)).tolist() for size in (n, m))
+        for alternative, mirrored in (("greater", "less"), ("two-sided", "two-sided")):
+            one = record(
+                u,
+                v,
+                alternative=alternative,
+                exchange=exchange,
+                method="bounds" if exchange == "runs" else "auto",
+            )
+            other = record(
+                v,
+                u,
+                alternative=mirrored,
+                exchange=exchange,
+                method="bounds" if exchange == "runs" else "auto",
+            )
+            assert one.p_value_bounds == pytest.approx(other.p_value_bounds, rel=1e-12)
+            assert one.p_value == pytest.approx(other.p_value, rel=1e-12)
+
+
+def test_a_bracket_holds_the_least_p_value_of_units_that_rounding_drops() -> None:
+    u, v = [[1.0], [math.pi], [math.e], [1e-13]], [[0.0], [0.0], [0.0], [0.0]]
+    found = record(u, v, alternative="greater", method="bounds")
+    assert found.p_value_bounds[0] <= 1 / 16 <= found.p_value_bounds[1]
+
+
+def test_few_items_with_long_scores_are_planned_as_they_take() -> None:
+    """Where the characteristic function does not vanish, fft would evaluate all frequencies."""
+    draw = np.random.default_rng(5)
+    data = Scores(*(Repeated(draw.integers(0, 10_000, 15), np.full(5, 3)) for _ in "uv"))
+    planned = planned_test(data, StatisticSpec("mean_difference"), Options(exchange="runs"), Budget())
+    costs = {cost.method: cost.seconds for cost in planned.plan.attempts}
+    assert planned.plan.chosen.method == "rational"
+    assert costs["fft"] > 10 * costs["rational"]
+    pictured = run_test(
+        data, StatisticSpec("mean_difference"), Options(exchange="runs", pmf="summary"), Budget()
+    )
+    assert pictured.null.pmf is not None
+    assert sum(p for _, p in pictured.null.pmf) == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -161,46 +161,78 @@ def _on_lattice(laws: Iterable[tuple[Mapping[int, int], int]], items: int, step:
 
 @dataclass(frozen=True, slots=True)
 class CoarseLaws:
-    """Laws whose values are rounded to multiples of `form.step`: S differs from its rounded form by at most `error`.
+    """Laws whose values are rounded to multiples of `form.step` from the middle of each: S differs from `start` + step * T by at most `error`.
 
-    `mean` is the exact E S. All are in the units of S, which may be of any length; so are the `laws` before rounding.
+    `mean` is the exact E S. All are in the units of S, which may be of any length; so are the `laws` before rounding, whose values are
+    exact if they are `listed`, and whose numbers of ways always are. The form's offset is `start`, perhaps half an integer, rounded down.
     """
 
     form: FiniteLaws
+    start: Fraction
     error: Fraction
     mean: Fraction
     laws: Sequence[tuple[Mapping[int, int], int]]
+    listed: bool = True
 
     @property
     def sums(self) -> int:
-        """An upper bound of the number of values of S, at most a million."""
-        sums = 1
+        """An upper bound of the number of values of S, at most a million; a million if they are not listed."""
+        sums = 1 if self.listed else 10**6
         for law, count in self.laws:
             sums = min(sums * len(law) ** min(count, 20), 10**6)
         return sums
 
 
 def coarse_laws(
-    laws: Sequence[tuple[Mapping[int, int], int]], items: int, steps: float, unit: int = 1
+    laws: Sequence[tuple[Mapping[int, int], int]],
+    items: int,
+    steps: float,
+    unit: int = 1,
+    error: Fraction = Fraction(0),
 ) -> CoarseLaws:
-    """Round laws (see `grouped_laws`) to multiples of `unit`, so that a standard deviation of S has about so many `steps`."""
-    variance, mean = 0.0, Fraction(0)
+    """Round laws (see `grouped_laws`) to multiples of `unit`, so that a standard deviation of S has about so many `steps`; alike from both ends.
+
+    S may already differ by `error` from that of these laws; finer steps than a fourth of it would bring nothing.
+    """
+    variances, mean = list[float](), Fraction(0)
     for law, count in laws:
         total = sum(law.values())
         middle = Fraction(sum(value * ways for value, ways in law.items()), total)
         mean += count * middle
-        variance += count * float(
+        spread = (
             sum((Fraction(value - math.floor(middle)) ** 2 * ways for value, ways in law.items())) / total
             - (middle - math.floor(middle)) ** 2
         )
-    form = _on_lattice(laws, items, unit * max(int(math.sqrt(variance) / unit / steps), 1))
+        variances.append(count * float(spread))
     units = sum(count for law, count in laws if len(law) > 1)
-    return CoarseLaws(form, Fraction(units * form.step, 2), mean, laws)
+    fourth = error / (2 * units) if units else Fraction(0)
+    step = unit * max(int(math.sqrt(math.fsum(variances)) / unit / steps), int(fourth / unit), 1)
+    twice, rounded = 0, list[tuple[Mapping[int, int], int]]()
+    for law, count in laws:
+        ends = min(law) + max(law)
+        moved: Counter[int] = Counter()
+        for value in sorted(law):
+            away = (abs(2 * value - ends) + step) // (2 * step)
+            moved[away if 2 * value > ends else -away] += law[value]
+        lowest = min(moved)
+        twice += count * (ends + 2 * step * lowest)
+        rounded.append(({step * (value - lowest): ways for value, ways in moved.items()}, count))
+    form = replace(_on_lattice(rounded, items, step), offset=twice // 2)
+    return CoarseLaws(
+        form, Fraction(twice, 2), error + Fraction(units * step, 2), mean, laws, listed=not error
+    )
+
+
+def coarse_region(coarse: CoarseLaws, observed: int, alternative: Alternative, *, outer: bool) -> Region:
+    """Return the rounded values that may be in the `region`, or those that certainly are."""
+    moved = coarse.start - coarse.form.offset
+    room = coarse.error if outer else -coarse.error
+    return region(coarse.form, observed - moved, alternative, coarse.mean - moved, room)
 
 
 def region(
     form: FiniteLaws,
-    observed: int,
+    observed: int | Fraction,
     alternative: Alternative,
     mean: Fraction | None = None,
     room: Fraction = Fraction(0),

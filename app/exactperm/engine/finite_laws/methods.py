@@ -15,16 +15,17 @@ from functools import partial
 import flint
 import numpy as np
 
-from ..lattice import Integers
+from ..lattice import Integers, Reals
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, estimate_by, stream
+from ..one_sum.spectrum import negligible
 from ..one_sum.summary import Law, masses_on
 from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
-from ..probability import IMPOSSIBLE, SMALLEST, Alternative, Probability, Region, from_ratio
+from ..probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternative, Probability, Region, from_ratio
 from ..real.bounds import Bracket
 from ..tilting import bernstein_reach
 from . import fft
 from .fft import top_probability
-from .form import CoarseLaws, FiniteLaws, coarse_laws, region
+from .form import CoarseLaws, FiniteLaws, coarse_laws, coarse_region
 from .spectrum import centre, spectrum
 from .tilt import tilt_at
 
@@ -93,6 +94,32 @@ def draw_block(form: FiniteLaws, seed: int, block: int) -> Integers:
 # The null distribution, and the least p-value
 
 
+def is_dense(form: FiniteLaws) -> bool:
+    """Whether most frequencies matter: of few units with many values the characteristic function does not vanish."""
+    squares = (np.exp(2.0 * form.log_chances)).sum(axis=1)
+    # Far from zero the modulus of a law is about that of random turns: E -log = (Euler's constant - log(squares)) / 2.
+    return float(form.counts @ (0.29 - 0.5 * np.log(squares))) < negligible(window_length(form))
+
+
+def masses(form: FiniteLaws) -> tuple[Reals, float]:
+    """P(T = t) for t in 0..range, unit by unit, and a bound on their relative error: all terms are positive."""
+    found, terms = np.ones(1), 0
+    for law, count in zip(form.laws, form.counts.tolist(), strict=True):
+        chances = [ways / law.total for ways in law.ways]
+        for _ in range(count):
+            longer = np.zeros(len(found) + law.top)
+            for value, chance in zip(law.values, chances, strict=True):
+                longer[value : value + len(found)] += chance * found
+            found, terms = longer, terms + len(chances) + 2
+    return found, 1.1 * UNIT_ROUNDOFF * (terms + len(found).bit_length() + 130)
+
+
+def masses_operations(form: FiniteLaws) -> int:
+    """The operations of `masses`."""
+    units = zip(form.laws, form.counts.tolist(), strict=True)
+    return form.range * sum(int(count) * len(law.values) for law, count in units) + 50_000
+
+
 # Tilted mass outside the window; shorter laws are counted in integers.
 _OUTSIDE, _FEW = 1e-16, 1 << 12
 
@@ -101,8 +128,10 @@ def law(form: FiniteLaws) -> Law:
     """Return the law of T where it has mass, to about 1e-15 (see `one_sum.summary`)."""
     if form.range <= _FEW and form.counts.sum() <= 64:
         ways, total = ways_of(form), all_ways(form)
-        masses = np.array([int(number) / total for number in ways.coeffs()])
-        return Law(np.arange(form.range + 1, dtype=np.int64), masses)
+        counted = np.array([int(number) / total for number in ways.coeffs()])
+        return Law(np.arange(form.range + 1, dtype=np.int64), counted)
+    if is_dense(form):
+        return Law(np.arange(form.range + 1, dtype=np.int64), masses(form)[0])
     untilted = tilt_at(form, 0.0)
     reach = math.ceil(bernstein_reach(math.log(2.0 / _OUTSIDE), float(form.tops.max()), form.variance)) + 1
     middle = round(form.mean)
@@ -146,15 +175,23 @@ def enumerated(
 
 def in_bounds(coarse: CoarseLaws, observed: int, alternative: Alternative, least: float) -> Bracket:
     """A rigorous bracket of p from rounded laws; `least` is the logarithm of a number that p is not below."""
-    inner, outer = (
-        fft.probability(coarse.form, region(coarse.form, observed, alternative, coarse.mean, room))
-        for room in (-coarse.error, coarse.error)
-    )
+    regions = [coarse_region(coarse, observed, alternative, outer=side) for side in (False, True)]
+    if is_dense(coarse.form):
+        chances, error = masses(coarse.form)
+        tails = [
+            sum(float(chances[first : last + 1].sum()) for first, last in region.intervals)
+            for region in regions
+        ]
+        logs = [(math.log(tail) if tail else -math.inf, error) for tail in tails]
+    else:
+        found = [fft.probability(coarse.form, region) for region in regions]
+        logs = [(tail.log_p, tail.relative_error_bound) for tail in found]
+    (inner, inner_error), (outer, outer_error) = logs
     low, high = least, 0.0
-    if inner.relative_error_bound < 1.0:
-        low = max(least, inner.log_p + math.log1p(-inner.relative_error_bound))
-    if outer.relative_error_bound < math.inf:
-        high = min(max(outer.log_p + math.log1p(outer.relative_error_bound), low), 0.0)
+    if inner_error < 1.0:
+        low = max(least, inner + math.log1p(-inner_error))
+    if outer_error < math.inf:
+        high = min(max(outer + math.log1p(outer_error), low), 0.0)
     return Bracket(min(low, high), high, 0, 0, reached=True)
 
 
@@ -167,6 +204,8 @@ FRACTION_METHODS = ("enumeration", "rational")
 
 # Nanoseconds of a tail, of a frequency screened by a gap, of a value of a law at a frequency, and of a law at one.
 _PER_TAIL, _PER_SCREENED, _PER_VALUE, _PER_FACTOR = 600_000, 4, 30, 80
+# The same of a value where no sines are shared and most frequencies are retained.
+_PER_DENSE = 100
 # Retained frequencies, for windows of any length.
 _RETAINED = 250
 # -log of the mass outside a window, as in `fft`.
@@ -187,10 +226,12 @@ def window_length(form: FiniteLaws) -> int:
 def fft_cost(form: FiniteLaws) -> Cost:
     """Return the cost of both tails by `fft`."""
     length, size, groups = window_length(form), form.values.size, len(form.laws)
-    retained = min(_RETAINED, length // 2 + 1)
+    retained, per_value = min(_RETAINED, length // 2 + 1), _PER_VALUE
+    if retained == _RETAINED and is_dense(form):
+        retained, per_value = length // 2 + 1, _PER_DENSE
     gaps = min(form.values.shape[1], 64)
     each = (
-        _PER_TAIL + _PER_SCREENED * length * gaps // 2 + retained * (_PER_VALUE * size + _PER_FACTOR * groups)
+        _PER_TAIL + _PER_SCREENED * length * gaps // 2 + retained * (per_value * size + _PER_FACTOR * groups)
     )
     return Cost("fft", 2 * each, 64 * min(length, 1 << 16) + 8 * length + 64 * min(size * retained, 1 << 19))
 
@@ -219,6 +260,8 @@ def rounded(form: FiniteLaws, steps: float) -> CoarseLaws:
 
 def bounds_cost(coarse: CoarseLaws, precision: float) -> Cost:
     """Return the cost of a bracket."""
+    if is_dense(coarse.form):
+        return Cost("bounds", masses_operations(coarse.form), 32 * coarse.form.range, precision=precision)
     each = fft_cost(coarse.form)
     return Cost("bounds", 2 * each.operations, each.bytes, each.rate, precision)
 
