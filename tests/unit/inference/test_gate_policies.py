@@ -20,101 +20,29 @@ DATA = {
     "few_worse": ([0.4] * 3, BASE[:3]),
     "few_better": ([0.6] * 3, BASE[:3]),
 }
-TABLE: list[tuple[Policy, float, dict[str, Verdict]]] = [
-    (
-        "no_regression",
-        0.0,
-        {
-            "better": "pass",
-            "worse": "fail",
-            "mixed": "pass",
-            "same": "pass",
-            "few_worse": "inconclusive",
-            "few_better": "inconclusive",
-        },
-    ),
+# A policy, its margin, and the verdict on each of DATA.
+TABLE: list[tuple[Policy, float, str]] = [
+    ("no_regression", 0.0, "pass fail pass pass inconclusive inconclusive"),
     # 0.1 worse is not more than 0.2 worse; and of three items no outcome could show it.
-    (
-        "no_regression",
-        0.2,
-        {
-            "better": "pass",
-            "worse": "pass",
-            "mixed": "pass",
-            "same": "pass",
-            "few_worse": "inconclusive",
-            "few_better": "inconclusive",
-        },
-    ),
-    (
-        "no_regression",
-        0.05,
-        {
-            "better": "pass",
-            "worse": "fail",
-            "mixed": "pass",
-            "same": "pass",
-            "few_worse": "inconclusive",
-            "few_better": "inconclusive",
-        },
-    ),
-    (
-        "non_inferior",
-        0.0,
-        {
-            "better": "pass",
-            "worse": "fail",
-            "mixed": "fail",
-            "same": "fail",
-            "few_worse": "fail",
-            "few_better": "fail",
-        },
-    ),
+    ("no_regression", 0.2, "pass pass pass pass inconclusive inconclusive"),
+    ("no_regression", 0.05, "pass fail pass pass inconclusive inconclusive"),
+    ("non_inferior", 0.0, "pass fail fail fail fail fail"),
     # Shifted by 0.2 every difference of +-0.1 is positive: p = 2**-8, or 2**-3 of three items.
-    (
-        "non_inferior",
-        0.2,
-        {
-            "better": "pass",
-            "worse": "pass",
-            "mixed": "pass",
-            "same": "pass",
-            "few_worse": "fail",
-            "few_better": "fail",
-        },
-    ),
-    (
-        "improve",
-        0.0,
-        {
-            "better": "pass",
-            "worse": "fail",
-            "mixed": "fail",
-            "same": "fail",
-            "few_worse": "fail",
-            "few_better": "fail",
-        },
-    ),
-    (
-        "improve",
-        0.05,
-        {
-            "better": "pass",
-            "worse": "fail",
-            "mixed": "fail",
-            "same": "fail",
-            "few_worse": "fail",
-            "few_better": "fail",
-        },
-    ),
-    ("improve", 0.1, dict.fromkeys(DATA, "fail")),
+    ("non_inferior", 0.2, "pass pass pass pass fail fail"),
+    ("improve", 0.0, "pass fail fail fail fail fail"),
+    ("improve", 0.05, "pass fail fail fail fail fail"),
+    ("improve", 0.1, "fail fail fail fail fail fail"),
 ]
 
 
 @pytest.mark.parametrize("higher_is_better", [True, False])
 @pytest.mark.parametrize(
     ("policy", "margin", "data", "expected"),
-    [(policy, margin, data, row[data]) for policy, margin, row in TABLE for data in row],
+    [
+        (policy, margin, data, verdict)
+        for policy, margin, verdicts in TABLE
+        for data, verdict in zip(DATA, verdicts.split(), strict=True)
+    ],
 )
 def test_truth_table(
     policy: Policy, margin: float, data: str, expected: Verdict, higher_is_better: bool

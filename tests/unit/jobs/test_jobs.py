@@ -161,15 +161,20 @@ def test_a_key_is_free_again_when_its_job_has_expired(store: Store, clock: list[
     assert submitted(store, key="k", sha="2") == later
 
 
+def five_done(store: Store, answer: Any) -> list[str]:
+    jobs = [submitted(store) for _ in range(5)]
+    for job in jobs:
+        assert store.put_part(job, 0, b"x", 3, "h1")
+        assert store.succeed(job, answer)
+    return jobs
+
+
 def test_more_than_one_purge_takes_are_forgotten_in_turn(
     store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of jobs that were forgotten stay for a while: the same ones must not be forgotten again and again."""
     monkeypatch.setattr(module, "AT_A_TIME", 2)
-    jobs = [submitted(store) for _ in range(5)]
-    for job in jobs:
-        assert store.put_part(job, 0, b"x", 3, "h1")
-        assert store.succeed(job, ANSWER)
+    jobs = five_done(store, ANSWER)
     clock[0] += 61
     for kept in (3, 1, 0):
         assert store.purge() == []
@@ -184,10 +189,7 @@ def test_no_row_goes_before_what_is_kept_of_it(
 ) -> None:
     """After a long downtime many jobs have expired: no row is left without its job."""
     monkeypatch.setattr(module, "AT_A_TIME", 2)
-    jobs = [submitted(store) for _ in range(5)]
-    for job in jobs:
-        assert store.put_part(job, 0, b"x", 3, "h1")
-        assert store.succeed(job, None)
+    jobs = five_done(store, None)
     clock[0] += 1_000
     assert sorted(job for _ in range(3) for job, _ in store.purge()) == sorted(jobs)
     with store.engine.connect() as connection:

@@ -192,19 +192,16 @@ def posted(columns: Mapping[str, Sequence[int]], other: Mapping[str, Sequence[in
     )
 
 
+def posted_statistics(name: str, names: Sequence[str]) -> Counts:
+    """The counts of both systems' segments, as a client would post them."""
+    rows = [scorer(name)._extract_corpus_statistics(side, [REFERENCE]) for side in (U, V)]
+    u, v = (dict(zip(names, zip(*of_side, strict=True), strict=True)) for of_side in rows)
+    return posted(u, v)
+
+
 def test_posted_statistics_give_the_scores_of_the_texts() -> None:
     names = ["sys_len", "ref_len", *(f"{kind}_{n}" for kind in ("correct", "total") for n in (1, 2, 3, 4))]
-    columns = [
-        dict(
-            zip(
-                names,
-                zip(*scorer("bleu")._extract_corpus_statistics(side, [REFERENCE]), strict=True),
-                strict=True,
-            )
-        )
-        for side in (U, V)
-    ]
-    from_rows = reduce(posted(columns[0], columns[1]), StatisticSpec("bleu"))
+    from_rows = reduce(posted_statistics("bleu", names), StatisticSpec("bleu"))
     from_texts = reduce(segments(U, V, REFERENCE), StatisticSpec("bleu"))
     assert np.array_equal(from_rows.stay, from_texts.stay)
     assert (from_rows.score_u, from_rows.score_v) == (from_texts.score_u, from_texts.score_v)
@@ -212,20 +209,9 @@ def test_posted_statistics_give_the_scores_of_the_texts() -> None:
 
 def test_posted_chrf_statistics_give_the_scores_of_the_texts() -> None:
     names = [f"{kind}_{n}" for n in range(1, 7) for kind in ("hyp", "ref", "match")]
-    columns = [
-        dict(
-            zip(
-                names,
-                zip(*scorer("chrf")._extract_corpus_statistics(side, [REFERENCE]), strict=True),
-                strict=True,
-            )
-        )
-        for side in (U, V)
-    ]
-    from_rows = reduce(posted(columns[0], columns[1]), StatisticSpec("chrf"))
-    assert float(from_rows.score_u or 0) == pytest.approx(
-        scorer("chrf").corpus_score(U, [REFERENCE]).score, abs=1e-9
-    )
+    from_rows = reduce(posted_statistics("chrf", names), StatisticSpec("chrf"))
+    expected = scorer("chrf").corpus_score(U, [REFERENCE]).score
+    assert float(from_rows.score_u or 0) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
