@@ -1,6 +1,8 @@
 """Test that every kind of request has all its places: see "a kind of request" in CONTRIBUTING.md."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -11,6 +13,7 @@ from exactperm.cli.commands import cli
 from exactperm.cli.jobs import submit
 from exactperm.client import AsyncClient, Client, compare_requests
 from exactperm.client.calls import Call, batch_call, plan_call, submit_call
+from exactperm.local import run
 from exactperm.local.run import http_request
 from exactperm.local.transport import InProcess
 from exactperm.service.kinds import KINDS, LISTED, OF_JOBS, JsonTest, Kind, PlannedKind, TestKind
@@ -18,6 +21,7 @@ from exactperm.service.pipeline import PARSERS
 from exactperm.service.schema.compare import OF_A_KIND, PLANS
 from exactperm.settings import Settings
 
+SCRIPT = (Path(__file__).parents[2] / "openapi/clients/typescript/exactperm.js").read_text(encoding="utf-8")
 ALL: tuple[Kind, ...] = get_args(Kind)
 PLANNED = get_args(PlannedKind)
 BY_TEST = {*get_args(TestKind), "files"}
@@ -46,10 +50,15 @@ def test_a_kind_of_request_has_all_its_places(kind: Kind) -> None:
         "Client of client/clients.py": dir(Client),
         "AsyncClient of client/clients.py": dir(AsyncClient),
         "__all__ of __init__.py": exactperm.__all__,
+        "openapi/clients/typescript/exactperm.js": re.findall(
+            r"^  (?:async )?(\w+)\(", SCRIPT, flags=re.MULTILINE
+        ),
         "cli/commands.py": cli.commands,
     }
     missing = [name for name, place in places.items() if kind not in {*place, *EXCEPTIONS.get(name, ())}]
     assert not missing, f"{kind} is missing in {missing}"
+    if kind in exactperm.__all__ and hasattr(run, kind):
+        assert getattr(exactperm, kind) is getattr(run, kind), "__getattr__ of __init__.py"
 
 
 def answer(path: str, value: Any) -> Any:

@@ -13,7 +13,7 @@ import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, unsendable, w
  */
 /** @typedef {{signal?: AbortSignal, timeoutMs?: number}} CallOptions */
 /** @typedef {CallOptions & {query?: Record<string, string>, headers?: Record<string, string>}} SendOptions */
-/** @typedef {"effects" | "scores" | "counts" | "predictions" | "files" | "gate" | "compare" | "power"} Kind */
+/** @typedef {"effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "files" | "gate" | "compare" | "power"} Kind */
 /** @typedef {"json" | "text" | "markdown" | "csv" | "svg" | "png" | "html" | "junit"} Format */
 
 export { ExactpermError };
@@ -56,6 +56,16 @@ export class Client {
   /** @param {S.PredictionsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
   predictions(request, options) {
     return this.post("/v1/tests/predictions", request, options);
+  }
+
+  /** Several systems at once. @param {S.SystemsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  systems(request, options) {
+    return this.post("/v1/tests/systems", request, options);
+  }
+
+  /** Battles of two models. @param {S.PreferencesRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  preferences(request, options) {
+    return this.post("/v1/tests/preferences", request, options);
   }
 
   /** A test of files: a Blob or File for each role (u, v, gold, …); other members are options.
