@@ -228,12 +228,10 @@ class GateSlicesTest:
 
     def outcome(self, question: Question, slices: AdjustedSlices) -> Outcome:
         """The test of the smallest p-value."""
-        least = slices.least
+        least, record = slices.least, slices.record
         for one in self.favoured:
-            if least <= self.planned.alpha / _SURELY_ENOUGH:
-                break
-            least = min(least, len(self.planned.tests) * one.p_value())
-        record = slices.record
+            if least > self.planned.alpha / _SURELY_ENOUGH:
+                least = min(least, len(self.planned.tests) * one.p_value())
         asymptotic = any(isinstance(test.margin, TangoTest) for test in self.planned.tests)
         return Outcome(
             procedure="tango_score" if asymptotic else "permutation",

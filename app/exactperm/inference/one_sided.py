@@ -230,16 +230,13 @@ def by_mid_p(
 
 def ratio_of(fraction: BinaryFraction | OtherFraction | ExactFraction | None) -> Fraction | None:
     """A p-value as a fraction where its denominator is no power of two; None of a long one, which no alpha equals."""
-    if not isinstance(fraction, OtherFraction | Ratio) or _digits(fraction) > _LONGEST_DENOMINATOR:
-        return None
-    return fraction.value
-
-
-def _digits(fraction: OtherFraction | Ratio) -> int:
-    """How many digits the denominator has, or one more."""
     if isinstance(fraction, OtherFraction):
-        return len(fraction.denominator)
-    return int(fraction.denominator.bit_length() * math.log10(2.0)) + 1
+        digits = len(fraction.denominator)
+    elif isinstance(fraction, Ratio):
+        digits = int(fraction.denominator.bit_length() * math.log10(2.0)) + 1  # or one less
+    else:
+        return None
+    return fraction.value if digits <= _LONGEST_DENOMINATOR else None
 
 
 @dataclass(frozen=True, slots=True)
