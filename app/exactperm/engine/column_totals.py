@@ -20,6 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from operator import add
 
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from .lattice import Integers, Reals
 from .one_sum.monte_carlo import SAMPLES_PER_BLOCK, stream
-from .probability import CERTAIN, UNIT_ROUNDOFF, Probability
+from .probability import CERTAIN, UNIT_ROUNDOFF, Probability, from_ratio
 from .tilting import bernstein_reach
 
 # The atoms of a pattern: what one item adds to the totals, each of them equally likely.
@@ -283,8 +284,8 @@ def _squares(window: _Window) -> Integers:
     return np.asarray(2 * (first * first + first * second + second * second))
 
 
-def ways(form: ThreeColumns) -> tuple[dict[int, int], int]:
-    """{H: number of ways to it}, and the number of all ways: counted by a polynomial in one variable for both coordinates."""
+def ways(form: ThreeColumns) -> Counted:
+    """The ways to each H, counted by a polynomial in one variable for both coordinates."""
     width = lattice_points(form)
     product = flint.fmpz_poly([1])
     for count, atoms in form.patterns:
@@ -300,7 +301,7 @@ def ways(form: ThreeColumns) -> tuple[dict[int, int], int]:
             x, y = (base + form.step * cell for base, cell in zip(bases, divmod(place, width), strict=True))
             squares = 2 * (x * x + x * y + y * y)
             counts[squares] = counts.get(squares, 0) + int(number)
-    return counts, 3 ** (form.above + form.below) * 6**form.distinct
+    return Counted(counts, 3 ** (form.above + form.below) * 6**form.distinct)
 
 
 def tail(form: ThreeColumns, observed: int) -> tuple[Probability, Probability]:
@@ -444,6 +445,28 @@ def masses(form: ThreeColumns) -> Iterator[tuple[int, float]]:
     yield from zip(values[keep].tolist(), totals[keep].tolist(), strict=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The number of ways to each H, and of all ways."""
+
+    ways: Mapping[int, int]
+    total: int
+
+    def tail(self, observed: int) -> tuple[Probability, Probability]:
+        """P(H >= observed) and P(H = observed), exactly."""
+        inside = sum(ways for value, ways in self.ways.items() if value >= observed)
+        both = inside, self.ways[observed]
+        return from_ratio(Fraction(both[0], self.total)), from_ratio(Fraction(both[1], self.total))
+
+    def masses(self) -> Iterator[tuple[int, float]]:
+        """The values of H, ascending, and their probabilities."""
+        yield from ((value, ways / self.total) for value, ways in sorted(self.ways.items()))
+
+    def smallest_attainable(self) -> float:
+        """P(H is the largest)."""
+        return self.ways[max(self.ways)] / self.total
+
+
 # Any number of systems. An item is a row of centred scores, integers in ascending order, all orders of which are equally likely.
 
 Rows = Mapping[tuple[int, ...], int]
@@ -467,12 +490,12 @@ def orders_of(row: Sequence[int]) -> int:
     return math.factorial(len(row)) // math.prod(math.factorial(number) for number in Counter(row).values())
 
 
-def counted(rows: Rows) -> tuple[dict[int, int], int]:
-    """{H: number of ways}, and the number of all ways.
+def counted(rows: Rows) -> Counted:
+    """The ways to each H.
 
     The law of the totals is the same for all systems, so that only totals in ascending order are told apart.
     """
-    systems = len(next(iter(rows)))
+    systems = len(next(iter(rows), ()))
     states: dict[tuple[int, ...], int] = {(0,) * systems: 1}
     total = 1
     for row, count in rows.items():
@@ -489,7 +512,7 @@ def counted(rows: Rows) -> tuple[dict[int, int], int]:
     for state, number in states.items():
         squares = sum(value * value for value in state)
         counts[squares] = counts.get(squares, 0) + number
-    return counts, total
+    return Counted(counts, total)
 
 
 def steps_of(rows: Rows) -> int:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from ..engine import column_totals
-from ..engine.column_totals import ThreeColumns
+from ..engine.column_totals import Counted, ThreeColumns
 from ..engine.one_sum.monte_carlo import estimate_by
 from ..engine.plan import Budget, Cost, Plan, choose
-from ..engine.probability import CERTAIN, Probability, Region, from_ratio, mid_p
+from ..engine.probability import Region, mid_p
 from ..errors import InvalidTest
 from ..statistics.paired import StatisticSpec, Systems
 from ..statistics.runs import Runs
@@ -74,66 +73,42 @@ class OmnibusTest:
         )
 
     @cached_property
-    def _law(self) -> tuple[Mapping[int, int], int]:
-        """The number of ways to each H, if they are counted."""
-        if not self.problem.rows:
-            return {0: 1}, 1
+    def _counted(self) -> Counted:
+        """The law, if its ways are counted."""
         return column_totals.ways(self.three) if self.three else column_totals.counted(self.problem.rows)
 
     def _answer(self, by: Cost) -> Answer:
         problem, options = self.problem, self.options
         if by.method == "monte_carlo":
             tail = Region(((problem.observed, 2**62),))
-            drawn = estimate_by(
-                lambda block: column_totals.draw(problem.rows, options.seed, block),
-                tail,
-                samples=options.samples,
-                seed=options.seed,
-            )
-            return sampled(drawn)
-        if not problem.rows:
-            return certified(CERTAIN, None, mid_p(CERTAIN, CERTAIN))
-        if by.method == "fft":
-            assert self.three is not None
+            draw = partial(column_totals.draw, problem.rows, options.seed)
+            return sampled(estimate_by(draw, tail, samples=options.samples, seed=options.seed))
+        if by.method == "fft" and self.three is not None:
             extreme, tied = column_totals.tail(self.three, problem.observed)
-            return certified(extreme, None, mid_p(extreme, tied))
-        extreme, tied = (self._counted(least) for least in (True, False))
+        else:
+            extreme, tied = self._counted.tail(problem.observed)
         return certified(extreme, None, mid_p(extreme, tied))
-
-    def _counted(self, tail: bool) -> Probability:
-        law, total = self._law
-        observed = self.problem.observed
-        inside = sum(ways for value, ways in law.items() if value == observed or (tail and value > observed))
-        return from_ratio(Fraction(inside, total))
 
     def _attainable(self, answer: Answer) -> tuple[float, float]:
         if not self.problem.rows:
             return 1.0, 1.0
-        if self.three is not None:
-            least = self.three.smallest_attainable()
-            return least, least
-        if self.plan.chosen.method == "enumeration":
-            law, total = self._law
-            least = law[max(law)] / total
-            return least, least
-        return 0.0, answer.bounds[1]
+        law = self.three or (self._counted if self.plan.chosen.method == "enumeration" else None)
+        if law is None:
+            return 0.0, answer.bounds[1]
+        return law.smallest_attainable(), law.smallest_attainable()
 
     def _null(self, by: Cost) -> tuple[NullRecord, tuple[tuple[str, str], ...]]:
-        problem, unit = self.problem, float(self.problem.unit)
+        problem, three = self.problem, self.three if by.method == "fft" else None
+        warnings: tuple[tuple[str, str], ...] = ()
         if by.method == "monte_carlo":
-            drawn = column_totals.draw(problem.rows, self.options.seed, 0)[:_DRAWN].astype(np.float64)
-            record = sampled_null_record(drawn * unit, np.ones(len(drawn)), self.options.pmf, symmetric=False)
-            return record, (("null_sampled", _SAMPLED),)
-        if by.method == "fft":
-            assert self.three is not None
-            values, masses = zip(*column_totals.masses(self.three), strict=True)
+            values: Iterable[int] = column_totals.draw(problem.rows, self.options.seed, 0)[:_DRAWN].tolist()
+            masses: Iterable[float] = [1.0] * _DRAWN
+            warnings = (("null_sampled", _SAMPLED),)
         else:
-            law, total = self._law
-            values = tuple(sorted(law))
-            masses = tuple(law[value] / total for value in values)
-        return sampled_null_record(
-            np.array(values, dtype=np.float64) * unit, np.array(masses), self.options.pmf, symmetric=False
-        ), ()
+            law = column_totals.masses(three) if three is not None else self._counted.masses()
+            values, masses = zip(*law, strict=True)
+        scaled = np.array(values, dtype=np.float64) * float(problem.unit)
+        return sampled_null_record(scaled, np.array(masses), self.options.pmf), warnings
 
 
 def systems_test(data: Systems, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:

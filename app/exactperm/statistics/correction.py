@@ -13,10 +13,10 @@ length control does (Dubois et al. 2024, arXiv 2404.04475).
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 import flint
@@ -205,16 +205,8 @@ def _coefficients(
 
 def _three_digits(number: Fraction) -> Fraction:
     """Round to three significant digits, halves to even."""
-    if not number:
-        return number
-    size = abs(number)
-    power = int((size.numerator.bit_length() - size.denominator.bit_length()) * math.log10(2.0))
-    while size >= Fraction(10) ** (power + 1):
-        power += 1
-    while size < Fraction(10) ** power:
-        power -= 1
-    step = Fraction(10) ** (power - _DIGITS + 1)
-    return round(number / step) * step
+    context = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    return Fraction(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
 
 
 def _dot(left: Whole, right: Whole) -> int:

@@ -331,40 +331,22 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         at = int(differ.argmax())
         raise unequal_runs(f"/v/{at}", int(lengths[1][at]), int(lengths[0][at]))
     rates = pass_rates(data, spec)
-    scores = rates.scores
-    weights = [1] * len(data.u) if data.weights is None else data.weights.values.tolist()
-    columns = [sizes.tolist() for sizes in (*lengths, *rates.right)]
-    totals = [
-        [w * score for w, score in zip(weights, rates.of(*side).tolist(), strict=True)]
-        for side in zip(lengths, rates.right, strict=True)
-    ]
-    groups = Counter(
-        zip(columns[0], columns[1], map(sum, zip(*columns[2:], strict=True)), weights, strict=True)
-    )
-    laws = (
-        (
-            {
-                w * (scores[n, c] - scores[m, total - c]): number
-                for c, number in _merged(n, m, total, scores).items()
-            },
-            count,
-        )
-        for (n, m, total, w), count in groups.items()
-    )
+    weights = np.ones(len(data.u), np.int64) if data.weights is None else data.weights.values
+    u, v = (weights.astype(object) * rates.of(*side) for side in zip(lengths, rates.right, strict=True))
+    each = (*lengths, rates.right[0] + rates.right[1], weights)
+    units = Counter(zip(*(column.tolist() for column in each), strict=True))
+
+    def law(n: int, m: int, total: int, weight: int) -> Mapping[int, int]:
+        ways: Counter[int] = Counter()
+        for c, number in right_or_wrong(total, n + m, n).items():
+            ways[weight * (rates.scores[n, c] - rates.scores[m, total - c])] += number
+        return ways
+
     unit = rates.unit * _scale(data, spec)
-    differences = np.array(totals[0], dtype=object) - np.array(totals[1], dtype=object)
-    seen = sum(differences.tolist()), np.sign(differences).astype(np.int64)
-    return _problem(data, spec, laws, seen, unit, (unit * sum(totals[0]), unit * sum(totals[1])))
-
-
-def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -> dict[int, int]:
-    """Merge the possible numbers of right runs of U by their difference, with the ways to reach them."""
-    first: dict[int, int] = {}
-    ways: dict[int, int] = {}
-    for c, number in right_or_wrong(total, n + m, n).items():
-        at = first.setdefault(scores[n, c] - scores[m, total - c], c)
-        ways[at] = ways.get(at, 0) + number
-    return ways
+    sums = sum(u.tolist()), sum(v.tolist())
+    seen = sums[0] - sums[1], np.sign(u - v).astype(np.int64)
+    laws = ((law(*unit_of_runs), count) for unit_of_runs, count in units.items())
+    return _problem(data, spec, laws, seen, unit, (unit * sums[0], unit * sums[1]))
 
 
 def _problem(
