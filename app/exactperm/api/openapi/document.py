@@ -29,7 +29,6 @@ from .operations import (
     gate_operation,
     plan_operation,
     power_operation,
-    preferences_operation,
     problem_response,
     reference,
     systems_operation,
@@ -60,10 +59,9 @@ GUARDED_STATUSES = (401, 431)  # every operation with a key has these; some have
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Routes that read their bodies themselves; FastAPI describes the others.
 OPERATIONS: Mapping[Kind, Callable[[], dict[str, Any]]] = {
-    **{kind: partial(test_operation, kind) for kind in get_args(TestKind)},
+    **{kind: partial(test_operation, kind) for kind in (*get_args(TestKind), "preferences")},
     "files": files_operation,
     "systems": systems_operation,
-    "preferences": preferences_operation,
     "plan": plan_operation,
     "compare": compare_operation,
     "gate": gate_operation,

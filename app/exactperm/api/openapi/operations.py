@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -31,14 +31,14 @@ from ...service import kinds, problems
 from ...service.compare.board import KINDS, NAMES as SYSTEM_NAMES, OF_QUERY, READER_OPTIONS
 from ...service.compare.carriers import COLUMNS, SYSTEM
 from ...service.gate import FIELDS as GATE_FIELDS
-from ...service.kinds import TestKind
+from ...service.kinds import JsonTest, TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.compare import (
+    OF_A_KIND,
     CompareChoices,
     CompareRequest,
     PlanEnvelope,
-    PreferencesRequest,
     SystemsRequest,
     SystemsStatistic,
 )
@@ -192,17 +192,18 @@ def json_content(model: type[BaseModel]) -> Schema:
     }
 
 
-def test_operation(kind: TestKind) -> dict[str, Any]:
-    """Arguments of `add_api_route` for a test."""
+def test_operation(kind: JsonTest) -> dict[str, Any]:
+    """Arguments of `add_api_route` for a test whose options are in its JSON, or in the query beside other bodies."""
     content: dict[str, Any] = {}
     for media in kinds.KINDS[kind].consumed:
         if media == kinds.JSON:
-            content[media] = json_content(REQUEST_MODELS[kind])
+            content[media] = json_content(OF_A_KIND[kind])
         elif media == kinds.NPY:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
             content[media] = text_content(TABLE_EXAMPLES[media, kind])
-    parameters = [format_parameter(OF_A_TEST), *RUNNING, *_parameters(kind)]
+    options = [] if kinds.KINDS[kind].consumed == (kinds.JSON,) else _parameters(cast("TestKind", kind))
+    parameters = [format_parameter(OF_A_TEST), *RUNNING, *options]
     return _with_p_value(operation(f"Test {kind}", "tests", content, _answers(), parameters))
 
 
@@ -539,13 +540,6 @@ def systems_operation() -> dict[str, Any]:
     content = {kinds.JSON: json_content(SystemsRequest), kinds.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
-
-
-def preferences_operation() -> dict[str, Any]:
-    """Arguments of `add_api_route` for tests of preferences."""
-    content = {kinds.JSON: json_content(PreferencesRequest)}
-    parameters = [format_parameter(OF_A_TEST), *RUNNING]
-    return _with_p_value(operation("Test preferences", "tests", content, _answers(), parameters))
 
 
 def _of_tables() -> dict[str, Schema]:

@@ -249,13 +249,12 @@ def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> De
 
 def _of_battles(request: CompareRequest, places: PointerMap) -> DecodedCompare:
     """The board of battles: by default of the pairs that had any. Raises InvalidTest with pointers into the request."""
-    if request.battles is None or request.kind != "preferences":
-        code = "missing" if request.battles is None else "superfluous"
-        raise InvalidTest.at("/battles", code, "Kind preferences needs battles, and others have none.")
-    unused = request.model_fields_set - OF_PREFERENCES
+    unused = request.model_fields_set - OF_PREFERENCES if request.kind == "preferences" else {"battles"}
     if unused:
-        detail = f"A board of preferences has no {min(unused)}: leave it out."
+        detail = f"A board of {request.kind} has no {min(unused)}: leave it out."
         raise InvalidTest.at(f"/{min(unused)}", "superfluous", detail)
+    if request.battles is None:
+        raise InvalidTest.at("/battles", "missing", "A board of preferences needs battles.")
     battles = mapped(prefixed("/battles"), battles_of, request.battles)
     wins, models = battles.wins(), battles.models
     met = [[models[u], models[v]] for u, v in np.argwhere(np.triu(wins + wins.T)).tolist()]
