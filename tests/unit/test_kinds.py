@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from click.testing import CliRunner
 
 import exactperm
 from exactperm.api.openapi.document import OPERATIONS
@@ -85,6 +86,15 @@ def test_a_kind_is_answered_alone_and_in_a_list_without_a_server(kind: str) -> N
 def test_a_kind_is_planned_without_a_server(kind: str) -> None:
     assert answer("/v1/plan", {"kind": kind, "request": example(kind)})["kind"] == kind
     assert answer("/v1/plan", PLANS[0])
+
+
+@pytest.mark.parametrize("kind", get_args(JsonTest))
+def test_the_command_line_tests_and_plans_json(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(example(kind)))
+    for command in ("test", "plan"):
+        arguments = [command, "--kind", kind, str(tmp_path / "request.json"), "--format", "json"]
+        result = CliRunner().invoke(cli, arguments)
+        assert "p_value" in json.loads(result.stdout) or json.loads(result.stdout)["kind"] == kind
 
 
 def test_the_command_line_submits_jobs_of_all_kinds() -> None:

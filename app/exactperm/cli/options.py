@@ -22,6 +22,7 @@ from ..reports.representations import (
     BoardPicture,
     BoardTable,
 )
+from ..service.kinds import JsonTest
 from ..statistics.catalogue import ENTRIES, Parameter
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -368,7 +369,7 @@ def others(of: Mapping[str, Collection[Field]] = SECTIONS, but: Collection[str] 
 FILES = (*BESIDE, NAMES, others())
 KIND = _file(
     "--kind",
-    type=click.Choice(["effects", "scores", "counts", "predictions"]),
+    type=click.Choice(get_args(JsonTest)),
     help="FILE is a JSON request of this kind, as for POST /v1/tests/KIND.",
 )
 SERVER = (
