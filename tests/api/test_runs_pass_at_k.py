@@ -129,3 +129,19 @@ def test_reports_say_the_standard_error(service: Any, form: str) -> None:
     assert "with twice the items it would be" in says
     says = service.post(f"/v1/tests/scores?format={form}", {**asked, "exchange": "runs"}).text
     assert "with twice the runs of these items it would be" in says
+
+
+def test_draws_of_very_many_runs_are_refused(service: Any) -> None:
+    runs = [[1, 0] * 10_000]
+    asked = {"u": runs, "v": runs, "exchange": "runs", "statistic": {**OF_TWO, "k": 10_000}}
+    assert refusal(service.post("/v1/tests/scores", asked)) == ("/statistic/k", "k_too_large")
+    few = {**asked, "exchange": "items", "statistic": {**OF_TWO, "k": 20}}
+    assert service.post("/v1/plan", {"kind": "scores", "request": few}).status_code == 200
+
+
+def test_a_threshold_of_pass_rates(service: Any) -> None:
+    request = {"u": TRIES_U * 6, "statistic": OF_TWO}
+    asked = {"kind": "scores", "policy": "at_least", "threshold": 0.5, "range": [0, 1], "request": request}
+    answer = service.post("/v1/gate", asked).json()
+    assert answer["metrics"][0]["test"]["statistic"]["u"] == pytest.approx((4 + 5 / 6 - 1 / 2) / 5)
+    assert answer["metrics"][0]["decision"]["procedure"] == "convex_bound"

@@ -561,6 +561,10 @@ class PassRates:
         return np.array([self.scores[pair] for pair in pairs], dtype=object)
 
 
+# Of all binomial coefficients together: about a second.
+_MOST_BITS_OF_RATES = 50_000_000
+
+
 def pass_rates(data: Scores, spec: StatisticSpec) -> PassRates:
     """Return the pass rates; raises InvalidTest for samples that are not right or wrong, or fewer than `k`."""
     rule, k = str(spec.parameters["repeats"]), k_of(spec)
@@ -580,6 +584,10 @@ def pass_rates(data: Scores, spec: StatisticSpec) -> PassRates:
         for side, start in zip(sides, starts, strict=True)
     ]
     sizes = np.unique(np.concatenate([lengths_of(side) for side in sides])).tolist()
+    bits = sum((size + 1) * min(k or size, size - (k or size)) * size.bit_length() for size in sizes)
+    if bits > _MOST_BITS_OF_RATES:
+        detail = "The numbers of ways to draw k of so many runs are too long: choose a smaller k, or give fewer runs."
+        raise InvalidTest.at("/statistic/k", "k_too_large", detail)
     ways = {size: math.comb(size, k or size) for size in sizes}
     common = math.lcm(*ways.values())
     scores = {
