@@ -134,10 +134,14 @@ def _planned(rng: np.random.Generator, items: int, runs: int) -> list[str]:
 
 
 def _gated(rng: np.random.Generator, sets: int, drop: float) -> list[str]:
+    """Most items are nearly certain, and a drop turns some of those into wrong ones, as a broken feature does."""
     found = [0, 0]
-    rates = rng.beta(0.18, 0.02, 1_319)
     for _ in range(sets):
-        new = _drawn(rng, rates * (1 - drop / 100 / rates.mean()), 1)
+        rates = rng.beta(0.17, 0.019, 1_319)
+        lost = round(drop / 100 * len(rates))
+        broken = rates.copy()
+        broken[rng.choice(np.argsort(-rates)[: len(rates) // 2], lost, replace=False)] = 0.0
+        new = _drawn(rng, broken, 1)
         old = _drawn(rng, rates, 10)
         first = Repeated(old.values[::10], new.lengths)
         found[0] += _rejects(new, old, "runs", "less")
