@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ...service.kinds import KINDS, Kind, TestKind
+from ...service.kinds import KINDS, JsonTest, Kind
 from ...service.schema.compare import OF_A_KIND, Dataset, PlanEnvelope
 from ...version import __version__
 from .job_operations import (
@@ -59,7 +59,7 @@ GUARDED_STATUSES = (401, 431)  # every operation with a key has these; some have
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Routes that read their bodies themselves; FastAPI describes the others.
 OPERATIONS: Mapping[Kind, Callable[[], dict[str, Any]]] = {
-    **{kind: partial(test_operation, kind) for kind in (*get_args(TestKind), "preferences")},
+    **{kind: partial(test_operation, kind) for kind in get_args(JsonTest)},
     "files": files_operation,
     "systems": systems_operation,
     "plan": plan_operation,

@@ -203,22 +203,19 @@ def test_operation(kind: JsonTest) -> dict[str, Any]:
         else:
             content[media] = text_content(TABLE_EXAMPLES[media, kind])
     options = [] if kinds.KINDS[kind].consumed == (kinds.JSON,) else _parameters(cast("TestKind", kind))
+    return _answered_as_test(f"Test {kind}", content, options)
+
+
+def _answered_as_test(
+    summary: str, content: dict[str, Any], options: Iterable[Schema] = ()
+) -> dict[str, Any]:
+    answers = {kinds.JSON: {"schema": reference(TestAnswer)}, **report_content(OF_A_TEST)}
+    answers["text/plain"]["example"] = LINE_EXAMPLE
     parameters = [format_parameter(OF_A_TEST), *RUNNING, *options]
-    return _with_p_value(operation(f"Test {kind}", "tests", content, _answers(), parameters))
-
-
-def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
+    test = operation(summary, "tests", content, answers, parameters)
     answer = test["responses"][200]
     answer["headers"] = {**answer["headers"], "X-P-Value": header("The p-value.", "number")}
     return test
-
-
-def _answers() -> dict[str, Any]:
-    """The representations of an answer to a test."""
-    answers: dict[str, Any] = {kinds.JSON: {"schema": reference(TestAnswer)}}
-    answers.update(report_content(OF_A_TEST))
-    answers["text/plain"]["example"] = LINE_EXAMPLE
-    return answers
 
 
 def text_content(examples: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,9 +236,7 @@ def report_content(names: Iterable[str]) -> dict[str, Any]:
 def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
-    content = {kinds.MULTIPART: {"schema": schema}}
-    parameters = [format_parameter(OF_A_TEST), *RUNNING]
-    return _with_p_value(operation("Test files", "tests", content, _answers(), parameters))
+    return _answered_as_test("Test files", {kinds.MULTIPART: {"schema": schema}})
 
 
 def form_schema() -> dict[str, Schema]:
@@ -538,8 +533,7 @@ def systems_operation() -> dict[str, Any]:
     }
     schema = {**form, "properties": {**files, **properties}}
     content = {kinds.JSON: json_content(SystemsRequest), kinds.MULTIPART: {"schema": schema}}
-    parameters = [format_parameter(OF_A_TEST), *RUNNING]
-    return _with_p_value(operation("Test several systems", "tests", content, _answers(), parameters))
+    return _answered_as_test("Test several systems", content)
 
 
 def _of_tables() -> dict[str, Schema]:
