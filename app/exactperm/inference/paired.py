@@ -12,6 +12,7 @@ from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
     CorrectionRecord,
     EffectSize,
+    Exchange,
     ItemLevel,
     ItemsRecord,
     MethodRecord,
@@ -70,7 +71,7 @@ from .joint import JointTest, joint_test
 from .options import Options, members, request_digest
 from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
-from .runs import GENERALISES_TO, BothTest, exchange_of, runs_test
+from .runs import GENERALISES_TO, BothTest, runs_test
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
 from .several_systems import systems_test
@@ -650,6 +651,14 @@ def finish(prepared: Prepared) -> TestRecord:
         sensitivity=None if prepared.sensitivity is None else prepared.sensitivity.solve(),
         **({} if prepared.sequential is None else members(prepared.sequential.record(options.alpha))),
     )
+
+
+def exchange_of(data: Paired, options: Options) -> Exchange | None:
+    """The exchanged units that the answer names; none for a bootstrap, or for one score per item unless requested."""
+    if options.exchange != "items":
+        return options.exchange
+    repeated = isinstance(data, Scores) and (isinstance(data.u, Repeated) or isinstance(data.v, Repeated))
+    return "items" if repeated and options.test == "permutation" else None
 
 
 def record_of(identity: str, plan: Plan, result: Result, options: Options, **others: Any) -> TestRecord:

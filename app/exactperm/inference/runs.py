@@ -21,7 +21,7 @@ from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, coarse_region, reg
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.probability import SMALLEST, Region, mid_p
 from ..errors import InvalidTest
-from ..statistics.paired import Paired, Repeated, Scores, StatisticSpec
+from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.reducers import Problem
 from ..statistics.runs import WITHOUT_RUNS, Runs, reduce_runs, require_runs
 from .certificate import Answer, PlannedTest, Result, bracketed, certified, certified_by, mid_p_value, sampled
@@ -232,11 +232,3 @@ def refuse_beside_runs(options: Options) -> None:
     if options.sequential is not None:
         detail = "E-values are for the test that exchanges items: leave sequential or exchange out."
         raise InvalidTest.at("/sequential", "not_available", detail, WITHOUT_RUNS)
-
-
-def exchange_of(data: Paired, options: Options) -> Exchange | None:
-    """The exchanged units that the answer names; none for a bootstrap, or for one score per item unless requested."""
-    if options.exchange != "items":
-        return options.exchange
-    repeated = isinstance(data, Scores) and (isinstance(data.u, Repeated) or isinstance(data.v, Repeated))
-    return "items" if repeated and options.test == "permutation" else None

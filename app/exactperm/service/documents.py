@@ -102,7 +102,9 @@ def document_of(job: Job, body: bytes | bytearray) -> Document | None:
     kind, media_type = test_kind(job), job.body.media_type
     if media_type == JSON:
         value, context = json_of(body)
-        return Document(kind, value, context=context, beside=options_of_query(job.query, kind=kind))
+        return Document(
+            kind, value, context=context, beside=options_of_query(job.query, kind=kind) if job.query else None
+        )
     if media_type != NPY and any(name in OF_TABLES and name not in known_of(kind) for name, _ in job.query):
         return None
     options = options_of_query(job.query, kind=kind)

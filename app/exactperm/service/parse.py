@@ -207,7 +207,10 @@ class ParsedTest:
         """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs, corrections), else 0."""
         if isinstance(self.data, Segments):
             return counting_seconds(self.data, self.spec)
-        return reduction_seconds(self.data, self.spec) + correction_seconds(self.data)
+        if isinstance(self.data, Predictions):
+            return reduction_seconds(self.data, self.spec)
+        corrected = isinstance(self.data, Scores) and self.data.correction is not None
+        return correction_seconds(self.data) if corrected else 0.0
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
@@ -463,7 +466,7 @@ def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Readi
             metric = None if reading.metric is None else reading.metric[:MOST_METRIC_CHARS]
             higher = reading.higher_is_better
     if higher is None:
-        higher = of_kind(kind_of(data), spec, metric)
+        higher = None if isinstance(data, Scores) and metric is None else of_kind(kind_of(data), spec, metric)
     return Options(
         **chosen_of(request, "sequential"), sequential=sequential_of(request.sequential), name_u=names[0], name_v=names[1], metric=metric,
         higher_is_better=higher,

@@ -35,8 +35,7 @@ _RIGHT = (1, 100)
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     """Return the additive test behind a statistic of paired scores."""
-    data = by_runs(data, spec)
-    data = per_item(data, spec)
+    data = per_item(by_runs(data, spec) if "average" in spec.parameters else data, spec)
     ranked = spec.name in {"sign", "signed_rank"}
     lattice = scores_by_item(data, spec, exactly=ranked)
     u, v = lattice.columns
