@@ -33,11 +33,6 @@ class Tilt:
     mean: float
     variance: float
 
-    @property
-    def sd(self) -> float:
-        """The standard deviation of T under the tilt."""
-        return math.sqrt(self.variance)
-
 
 def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
     """Return the law of T tilted by `theta`."""
