@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answers.test import ItemLevel, WarningRecord
-from ..engine.lattice import Integers, Reals, digits_and_places, needs_more_digits, shortest_decimals
+from ..engine.lattice import Reals, digits_and_places, needs_more_digits, shortest_decimals
 from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
 from ..statistics.correction import correction_warning
@@ -51,6 +51,7 @@ _TRIED_FIRST = 20
 
 
 Planning = Callable[[Paired, StatisticSpec, Options], PlannedTest]
+Change = Callable[[Reals], Reals]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +85,18 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     values = np.concatenate([column.astype(np.float64) for column in columns])
     if len(values) > _MOST_VALUES or _are_short(values):
         return None
-    count = int(np.count_nonzero(needs_more_digits(values)))
-    alone = options.alone(method="auto")
-    if count == 0:
-        distinct = np.unique(values)
-        return _printed(data, spec, alone, plan, distinct, digits_and_places(distinct))
-    seen = (
-        f"{count:,} of {len(values):,} scores have 16 or 17 significant digits, as floating-point arithmetic leaves "
-        "them: ties are those of the doubles as they are, and `decimals` rounds"
-    )
-    distinct = np.unique(values)
-    narrow = _narrow(distinct)
-    if narrow is not None:
-        make = None if plan is None else lambda: plan(_mapped(data, narrow[0]), spec, alone)
-        return _planned(seen, narrow[1], make)
-    if _near(distinct, 10.0**_DECIMALS, _slack(distinct)).all():
-        likely = f'With 12 decimals ("decimals": {_DECIMALS})'
-        make = None if plan is None else lambda: plan(_mapped(data, _to_twelve), spec, alone)
-        return _planned(seen, likely, make)
-    for size in _denominators(distinct, _slack(distinct)):
-        return _planned(seen, *_as_fractions(data, spec, alone, plan, size))
-    return Dust(seen, None, None)
+    found = _likely_scores(values)
+    if found is None:
+        return None
+    seen, likely, change, size = found
+    if likely is None or plan is None:
+        return Dust(seen, likely, None)
+    meant = spec if size is None else StatisticSpec(spec.name, {**spec.parameters, "unit": f"1/{size}"})
+    try:
+        test = plan(data if change is None else _mapped(data, change), meant, options.alone(method="auto"))
+    except (InvalidTest, PlanTooLarge):
+        return Dust(seen, None, None)
+    return Dust(seen, likely, test if test.seconds <= _MAX_SECONDS else None)
 
 
 def _are_short(values: Reals) -> bool:
@@ -115,50 +107,46 @@ def _are_short(values: Reals) -> bool:
     )
 
 
-def _printed(
-    data: Scores,
-    spec: StatisticSpec,
-    options: Options,
-    plan: Planning | None,
-    distinct: Reals,
-    parts: tuple[Integers, Integers] | None,
-) -> Dust | None:
-    """Thirds and the like that were printed with a few decimals; `parts` are the values' digits and places."""
+def _likely_scores(values: Reals) -> tuple[str, str | None, Change | None, int | None] | None:
+    """The dust in words, the likely scores in words, and how to get them: a change, or a denominator. None without dust."""
+    count, distinct = int(np.count_nonzero(needs_more_digits(values))), np.unique(values)
+    if count == 0:
+        size, places = _printed(distinct)
+        seen = f"The scores look like multiples of 1/{size} printed with {places} decimals, which breaks ties"
+        if size is None:
+            return None
+    else:
+        seen = (
+            f"{count:,} of {len(values):,} scores have 16 or 17 significant digits, as floating-point arithmetic leaves "
+            "them: ties are those of the doubles as they are, and `decimals` rounds"
+        )
+        narrow = _narrow(distinct)
+        if narrow is not None:
+            return seen, narrow[1], narrow[0], None
+        if _near(distinct, 10.0**_DECIMALS, _slack(distinct)).all():
+            return seen, f'With 12 decimals ("decimals": {_DECIMALS})', _to_twelve, None
+        size = _denominator(distinct, _slack(distinct))
+    likely = None if size is None else f'As multiples of 1/{size} ("unit": "1/{size}")'
+    return seen, likely, None, size
+
+
+def _printed(distinct: Reals) -> tuple[int | None, int]:
+    """The denominator of thirds and the like that were printed with a few decimals, None for others; and the decimals."""
+    parts = digits_and_places(distinct)
     places = 0 if parts is None else int(parts[1].max(initial=0))
     if parts is None or not _FEWEST_PRINTED <= places <= _DECIMALS:
-        return None
+        return None, places
     # Numbers with fewer decimals may be exact.
     cut = int(np.count_nonzero(parts[1] == places))
-    for size in _denominators(distinct, 0.5000001 * 10.0**-places):
+    size = _denominator(distinct, 0.5000001 * 10.0**-places)
+    if size is not None:
         exact = np.abs(distinct * size - np.rint(distinct * size)) <= 1e-9
         if (size * 10.0**-places) ** cut > _CHANCE or exact.all():
-            return None
-        seen = f"The scores look like multiples of 1/{size} printed with {places} decimals, which breaks ties"
-        return _planned(seen, *_as_fractions(data, spec, options, plan, size))
-    return None
+            return None, places
+    return size, places
 
 
-def _as_fractions(
-    data: Scores, spec: StatisticSpec, options: Options, plan: Planning | None, size: int
-) -> tuple[str, Callable[[], PlannedTest] | None]:
-    unit = f"1/{size}"
-    meant = StatisticSpec(spec.name, {**spec.parameters, "unit": unit})
-    return f'As multiples of 1/{size} ("unit": "{unit}")', None if plan is None else lambda: plan(
-        data, meant, options
-    )
-
-
-def _planned(seen: str, likely: str, make: Callable[[], PlannedTest] | None) -> Dust:
-    if make is None:
-        return Dust(seen, likely, None)
-    try:
-        test = make()
-    except (InvalidTest, PlanTooLarge):
-        return Dust(seen, None, None)
-    return Dust(seen, likely, test if test.seconds <= _MAX_SECONDS else None)
-
-
-def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
+def _narrow(distinct: Reals) -> tuple[Change, str] | None:
     """How to read numbers that are all of single precision, and what to say of it."""
     with np.errstate(over="ignore"):
         if not np.array_equal(distinct.astype(np.float32), distinct):
@@ -173,14 +161,14 @@ def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
     )
 
 
-def _denominators(distinct: Reals, slack: float) -> list[int]:
-    """The smallest r up to 1,000 with all numbers within `slack` of multiples of 1/r, in a list; or none."""
+def _denominator(distinct: Reals, slack: float) -> int | None:
+    """The smallest r up to 1,000 with all numbers within `slack` of multiples of 1/r."""
     sizes = np.arange(2.0, _MAX_DENOMINATOR + 1)
     for number in distinct[:: max(len(distinct) // _TRIED_FIRST, 1)]:
         sizes = sizes[_near(number, sizes, slack)]
         if not len(sizes):
-            return []
-    return next(([int(size)] for size in sizes if _near(distinct, size, slack).all()), [])
+            return None
+    return next((int(size) for size in sizes if _near(distinct, size, slack).all()), None)
 
 
 def _near(numbers: Reals, sizes: float | Reals, slack: float) -> NDArray[np.bool_]:
@@ -203,7 +191,7 @@ def _values(side: Column | Repeated) -> Column:
     return side.values if isinstance(side, Repeated) else side
 
 
-def _mapped(data: Scores, change: Callable[[Reals], Reals]) -> Scores:
+def _mapped(data: Scores, change: Change) -> Scores:
     """The same data with every number changed."""
 
     def changed(side: Column | Repeated) -> Column | Repeated:
