@@ -12,7 +12,7 @@ from tests.unit.cli_asking import run
 TRIES_U = [[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 1, 0]]
 TRIES_V = [[0, 1, 0, 0, 1], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 0, 0, 0]]
 AS_MANY = [row[:4] for row in TRIES_V]
-OF_TWO = {"name": "mean_difference", "repeats": "any", "k": 2}
+OF_TWO: dict[str, Any] = {"name": "mean_difference", "repeats": "any", "k": 2}
 
 
 def test_k_runs_in_bodies_gates_boards_plans_and_lists(service: Any) -> None:
@@ -133,9 +133,9 @@ def test_reports_say_the_standard_error(service: Any, form: str) -> None:
 
 def test_draws_of_very_many_runs_are_refused(service: Any) -> None:
     runs = [[1, 0] * 10_000]
-    asked = {"u": runs, "v": runs, "exchange": "runs", "statistic": {**OF_TWO, "k": 10_000}}
+    asked: dict[str, Any] = {"u": runs, "v": runs, "exchange": "runs", "statistic": OF_TWO | {"k": 10_000}}
     assert refusal(service.post("/v1/tests/scores", asked)) == ("/statistic/k", "k_too_large")
-    few = {**asked, "exchange": "items", "statistic": {**OF_TWO, "k": 20}}
+    few = {**asked, "exchange": "items", "statistic": OF_TWO | {"k": 20}}
     assert service.post("/v1/plan", {"kind": "scores", "request": few}).status_code == 200
 
 
