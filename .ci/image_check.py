@@ -25,7 +25,7 @@ import exactperm
 from exactperm.extras import EXTRAS, is_installed
 from exactperm.reports.picture.canvas import Theme
 from exactperm.reports.representations import BY_NAME
-from exactperm.service.messages import OFFERED, Kind
+from exactperm.service.kinds import KINDS, Kind
 
 START_S = 60.0
 SCORES = {
@@ -82,7 +82,7 @@ def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
         ("gate", "gate", {**request, "margin": 0.01}),
     )
     for kind, path, body in kinds:
-        for name in OFFERED[kind]:
+        for name in KINDS[kind].offered:
             for theme in get_args(Theme) if BY_NAME[name].is_themed else ("",):
                 query = f"format={name}" + (f"&theme={theme}" if theme else "")
                 yield f"/v1/{path}?{query}", {"json": body}, BY_NAME[name].media_type

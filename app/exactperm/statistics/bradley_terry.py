@@ -16,13 +16,14 @@ _MOST_STEPS, _CLOSE, _DIGITS = 100, 1e-10, 9
 
 def strengths_of(names: Sequence[str], wins: NDArray[np.float64]) -> tuple[Mapping[str, float] | None, str]:
     """The strengths by name, with mean 0, from wins[i, j] of i over j, shape (K, K); or None and the reason as a sentence."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
     from scipy.special import expit
 
     k, games = len(wins), wins + wins.T
-    count, label = connected_components(csr_matrix(np.ceil(wins)), directed=True, connection="strong")
-    if count > 1:
+    above = (wins > 0) | np.eye(k, dtype=bool)
+    for _ in range(k.bit_length()):
+        above = above.astype(np.float32) @ above.astype(np.float32) > 0  # by chains of twice as many wins
+    label = (above & above.T).argmax(axis=1)
+    if label.any():
         winner, loser = (label[side] for side in np.nonzero(wins))
         unbeaten = np.setdiff1d(label, loser[winner != loser])[0]  # of the components
         inside = np.flatnonzero(label == unbeaten)
