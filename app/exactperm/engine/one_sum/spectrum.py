@@ -102,7 +102,10 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     ball = volume - 0.5 * np.log(counts).cumsum()
 
     single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
-    retained = min(half, 64 + int(half * max(float(single[-1]), _share_on_two_lattices(form, limit))))
+    share = float(single[-1])
+    if length >= _POINTS_OF_BLOCKS:
+        share = max(share, _share_on_two_lattices(form, limit))
+    retained = min(half, 64 + int(half * share))
     width = widest_block(form, length)
     if width == 1:
         before = float(single[:-1].sum()) if len(single) > 1 else 0.0

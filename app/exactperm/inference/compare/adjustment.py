@@ -477,7 +477,7 @@ def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) 
 def stepwise(procedure: Procedure, tests: PairTests, alpha: Fraction) -> Adjusted:
     """Adjusted by ranks, with bounds rounded outward; compared with alpha without rounding where fractions are known."""
     smallest, exact = smallest_p(tests)
-    smallest = np.nan_to_num(smallest)  # unknown values may be arbitrarily small
+    smallest = np.where(np.isnan(smallest), 0.0, smallest)  # unknown values may be arbitrarily small
     reachable, _ = procedure.rejects(np.where(exact, smallest, smallest * (1.0 - 1e-6)), {}, alpha)
     fractions = None if procedure is NONE else _all_fractions(tests)
     if fractions is not None:
