@@ -432,7 +432,8 @@ def test_a_bracket_holds_the_least_p_value_of_units_that_rounding_drops() -> Non
 def test_few_items_with_long_scores_are_planned_as_they_take() -> None:
     """Where the characteristic function does not vanish, fft would evaluate all frequencies."""
     draw = np.random.default_rng(5)
-    data = Scores(*(Repeated(draw.integers(0, 10_000, 15), np.full(5, 3)) for _ in "uv"))
+    u, v = (Repeated(draw.integers(0, 10_000, 15), np.full(5, 3)) for _ in "uv")
+    data = Scores(u, v)
     planned = planned_test(data, StatisticSpec("mean_difference"), Options(exchange="runs"), Budget())
     costs = {cost.method: cost.seconds for cost in planned.plan.attempts}
     assert planned.plan.chosen.method == "rational"
