@@ -38,7 +38,7 @@ _MISSING_CHOICES = {
     "complete": "Compare only the items that all systems have",
 }
 MENDED = choices_of("on_missing", _MISSING_CHOICES)
-_PAIRS = "`on_missing=pairwise` (each pair on the items that both have) or "
+_PAIRS = "`on_missing=pairwise` (each pair on the items that both have) or"
 
 Values = Sequence[Any] | NDArray[Any]
 Positions = NDArray[np.int64]
@@ -374,7 +374,7 @@ def _refuse_missing(columns: Items) -> None:
     forms = _forms_of(columns.ids)
     if of_board:
         several = f"; {len(flaws) - 1:,} more columns lack items" if len(flaws) > 1 else ""
-        detail = f"{flaws[0].detail[:-1]}{several}. {forms}Add them; or set {_PAIRS}`on_missing=complete` (the items that "
+        detail = f"{flaws[0].detail[:-1]}{several}. {forms}Add them; or set {_PAIRS} `on_missing=complete` (the items that "
         detail += "all have)."
     else:
         detail = f"The ids do not match: {' and '.join(counts)} have no counterpart. {forms}"
@@ -388,7 +388,7 @@ def without_pairs(error: InvalidTest) -> InvalidTest:
         replace(flaw, choices=tuple(way for way in flaw.choices if way.fields != MENDED[0].fields))
         for flaw in error.flaws
     )
-    return type(error)(error.detail.replace(_PAIRS, ""), flaws=tuple(flaws))
+    return type(error)(error.detail.replace(f"{_PAIRS} ", ""), flaws=tuple(flaws))
 
 
 def _forms_of(ids: Iterable[Any]) -> str:
