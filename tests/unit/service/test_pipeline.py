@@ -35,9 +35,18 @@ from exactperm.service.compare.comparison import (
 )
 from exactperm.service.kinds import CSV, JSON, Kind
 from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
-from exactperm.service.pipeline import KNOWN, Known, Later, handle, handle_in_place, self_test
+from exactperm.service.pipeline import (
+    COUNTS_IN_PLACE,
+    KNOWN,
+    Known,
+    Later,
+    handle,
+    handle_in_place,
+    self_test,
+)
 from exactperm.service.query import timeout_of_query
 from exactperm.settings import Settings
+from exactperm.statistics.catalogue import ENTRIES
 from tests.settings_with import settings_with
 
 LIMITS = limits_of(Settings(workers=1))
@@ -481,3 +490,21 @@ def test_only_the_time_of_submission_changes() -> None:
     same = [name for name in ours if getattr(job, name) == getattr(plain, name)]
     assert same == ["request_id", "received_at"]
     assert job.submitted(9.0) == replace(job, submitted_at=9.0)
+
+
+def test_a_statistic_of_counts_is_answered_in_place_or_waits_for_a_worker() -> None:
+    """A new one is in one of both sets."""
+    waiting = {
+        "fbeta",
+        "mcc",
+        "kappa",
+        "balanced_accuracy",
+        "g_mean",
+        "specificity",
+        "npv",
+        "expression",
+        "bleu",
+        "chrf",
+        "ter",
+    }
+    assert {entry.name for entry in ENTRIES if entry.kind == "counts"} == COUNTS_IN_PLACE | waiting
