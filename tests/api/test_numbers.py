@@ -118,6 +118,13 @@ def test_decimals_round_scores_wherever_options_stand(service: Any, where: str) 
     assert "float_dust" not in warned(rounded)
 
 
+def test_decimals_leave_numbers_that_have_none(service: Any) -> None:
+    """A power of ten times the largest doubles is no number."""
+    assert error_of(service.post("/v1/tests/scores", {"u": [1e308], "v": [0.25], "decimals": 2})) == error_of(
+        service.post("/v1/tests/scores", {"u": [1e308], "v": [0.25]})
+    )
+
+
 @pytest.mark.parametrize("decimals", [-1, 13, 1.5, "2", True])
 def test_other_decimals_are_refused(service: Any, decimals: Any) -> None:
     assert error_of(service.post("/v1/tests/scores", {**DUSTY, "decimals": decimals}))[0] == "/decimals"

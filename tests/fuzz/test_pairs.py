@@ -263,6 +263,10 @@ def test_pairs_are_those_of_the_definition(service: InProcess, name: str) -> Non
             continue
         GENERATED[f"cases of {name}, all swaps"] += 1
         u, v, p = wanted
+        if status == 422 and len(case.body["gold"]) >= 40:  # the budget of this service is small
+            assert {flaw["code"] for flaw in said["errors"]} == {"plan_too_large"}, (case, said)
+            GENERATED["statistics of pairs over the budget"] += 1
+            continue
         assert status == 200, (case, said)
         assert said["method"]["exact"], case
         fraction = said["p_value_fraction"]

@@ -232,7 +232,8 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
         return Repeated(rounded, values.lengths)
     if values.dtype == np.int64:
         return values
-    scaled = values * 10.0**decimals
+    with np.errstate(over="ignore"):
+        scaled = values * 10.0**decimals
     few = np.abs(scaled) < MAX_COUNT  # larger numbers have no decimals
     return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
 
