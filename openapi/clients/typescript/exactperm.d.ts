@@ -13,6 +13,10 @@ export class Client {
     counts(request: S.CountsRequest, options?: CallOptions): Promise<S.TestAnswer>;
     /** @param {S.PredictionsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
     predictions(request: S.PredictionsRequest, options?: CallOptions): Promise<S.TestAnswer>;
+    /** Several systems at once. @param {S.SystemsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+    systems(request: S.SystemsRequest, options?: CallOptions): Promise<S.TestAnswer>;
+    /** Battles of two models. @param {S.PreferencesRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+    preferences(request: S.PreferencesRequest, options?: CallOptions): Promise<S.TestAnswer>;
     /** A test of files: a Blob or File for each role (u, v, gold, …); other members are options.
      * @param {FilesForm} form @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
     files(form: FilesForm, options?: CallOptions): Promise<S.TestAnswer>;
@@ -106,7 +110,7 @@ export type SendOptions = CallOptions & {
     query?: Record<string, string>;
     headers?: Record<string, string>;
 };
-export type Kind = "effects" | "scores" | "counts" | "predictions" | "files" | "gate" | "compare" | "power";
+export type Kind = "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "files" | "gate" | "compare" | "power";
 export type Format = "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html" | "junit";
 import { ExactpermError } from "./transport.js";
 import type * as S from "./schema.js";

@@ -101,6 +101,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tests/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test preferences
+         * @description Battles of two models, judged by people or a model: shares of wins, with ties and position bias.
+         */
+        post: operations["preferences_v1_tests_preferences_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tests/files": {
         parameters: {
             query?: never;
@@ -602,6 +622,13 @@ export interface components {
             overall: components["schemas"]["BoardAnswer"] | null;
             /** @description With costs; null without. */
             frontier: components["schemas"]["FrontierAnswer"] | null;
+            /**
+             * Bradley Terry
+             * @description Of preferences, beside the tests and none itself: log-odds strengths of the Bradley-Terry model (maximum likelihood, ties as half a win, mean 0). Null where there is none (warning no_bradley_terry), and for other data.
+             */
+            bradley_terry: {
+                [key: string]: number;
+            } | null;
             reading: components["schemas"]["ReadingAnswer"] | null;
             /** Warnings */
             warnings: components["schemas"]["WarningAnswer"][];
@@ -809,10 +836,10 @@ export interface components {
             } | null;
             /**
              * Kind
-             * @description The kind of the systems' data.
+             * @description The kind of the systems' data; preferences are battles.
              * @enum {string}
              */
-            kind: "scores" | "counts" | "predictions";
+            kind: "scores" | "counts" | "predictions" | "preferences";
             /**
              * Statistic
              * @description A statistic for this kind of data, as in /v1/tests/<kind>; by default that of the kind.
@@ -962,6 +989,24 @@ export interface components {
              */
             store?: boolean;
             /**
+             * Battles
+             * @description Of preferences: every pair of models is tested on its own battles, and a model's score is its share of wins.
+             * @default null
+             */
+            battles?: {
+                /** @description The question; also question_id, qid or uid. */
+                id?: string | number;
+                /** @description The model that was shown first. */
+                model_a: string;
+                /** @description The model that was shown second. */
+                model_b: string;
+                /**
+                 * @description Which of them won; the last three are ties.
+                 * @enum {unknown}
+                 */
+                winner: "model_a" | "model_b" | "tie" | "tie (bothbad)" | "both_bad";
+            }[] | null;
+            /**
              * Datasets
              * @description Several data sets by name.
              * @default null
@@ -981,6 +1026,12 @@ export interface components {
              * @default null
              */
             repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * K
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given.
+             * @default null
+             */
+            k?: number | null;
             /**
              * Average
              * @description As in statistic. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
@@ -2550,7 +2601,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power" | "batch";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "gate" | "compare" | "power" | "batch";
             /**
              * State
              * @enum {string}
@@ -2669,11 +2720,11 @@ export interface components {
              * @description The kind of the request; batch is a list of requests.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power" | "batch";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "gate" | "compare" | "power" | "batch";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"] | components["schemas"]["ListRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["PreferencesRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"] | components["schemas"]["ListRequest"];
         };
         /**
          * JobsAnswer
@@ -2775,11 +2826,11 @@ export interface components {
              * @description The kind of the request.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "gate" | "compare" | "power";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "gate" | "compare" | "power";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["PreferencesRequest"] | components["schemas"]["GateRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["PowerRequest"];
         };
         /**
          * Mass
@@ -3111,8 +3162,11 @@ export interface components {
          * @description The method and cost of a test, and the alternatives.
          */
         PlanAnswer: {
-            /** Kind */
-            kind: ("effects" | "scores" | "counts" | "predictions") | "systems";
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences";
             /**
              * Method
              * @enum {string}
@@ -3187,11 +3241,11 @@ export interface components {
              * @description The kind of test, or a comparison.
              * @enum {string}
              */
-            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "compare";
+            kind: "effects" | "scores" | "counts" | "predictions" | "systems" | "preferences" | "compare";
             /** Request */
             request: {
                 [key: string]: unknown;
-            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["CompareRequest"];
+            } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["SystemsRequest"] | components["schemas"]["PreferencesRequest"] | components["schemas"]["CompareRequest"];
             /**
              * Store
              * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
@@ -3219,6 +3273,23 @@ export interface components {
             seconds: number;
             /** Reason */
             reason: string;
+        };
+        /**
+         * PositionBiasAnswer
+         * @description How often the first and the second model of a battle won, and whether the place decides.
+         *
+         *     p_value is two-sided and flips the sign of each id's sum of +1 (the first won) and -1 (the second won). It is valid where
+         *     both orders were asked, or where the order was drawn.
+         */
+        PositionBiasAnswer: {
+            /** First */
+            first: number;
+            /** Second */
+            second: number;
+            /** Ties */
+            ties: number;
+            /** P Value */
+            p_value: number;
         };
         /**
          * PowerAnswer
@@ -3442,6 +3513,18 @@ export interface components {
              * @default 1
              */
             comparisons?: number;
+            /**
+             * Runs Per Item
+             * @description Of a pilot with runs: the runs of each item by each system that are planned.
+             * @default null
+             */
+            runs_per_item?: number | null;
+            /**
+             * Item Cost
+             * @description Instead of runs_per_item: what a new item costs, in runs of it, for the best number of runs.
+             * @default null
+             */
+            item_cost?: number | null;
             /**
              * Timeout S
              * @description Deadline in seconds, clamped by the server.
@@ -3946,6 +4029,173 @@ export interface components {
             case_sensitive?: boolean | null;
         };
         /**
+         * PreferencesRequest
+         * @description Battles of two models: on each question the share that each won, and all of it swaps.
+         * @example {
+         *       "battles": [
+         *         {
+         *           "id": "q1",
+         *           "model_a": "new",
+         *           "model_b": "old",
+         *           "winner": "model_a"
+         *         },
+         *         {
+         *           "id": "q1",
+         *           "model_a": "old",
+         *           "model_b": "new",
+         *           "winner": "model_b"
+         *         },
+         *         {
+         *           "id": "q2",
+         *           "model_a": "old",
+         *           "model_b": "new",
+         *           "winner": "tie"
+         *         }
+         *       ],
+         *       "u": "new",
+         *       "v": "old"
+         *     }
+         */
+        PreferencesRequest: {
+            /**
+             * Alternative
+             * @description two-sided is P(|t| >= |observed|); greater means that U is greater than V.
+             * @default two-sided
+             * @enum {string}
+             */
+            alternative?: "two-sided" | "greater" | "less";
+            /**
+             * Method
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
+             * @default auto
+             * @enum {string}
+             */
+            method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
+            /**
+             * Test
+             * @description The null model: systems exchanged at random, or items drawn with replacement.
+             * @default permutation
+             * @enum {string}
+             */
+            test?: "permutation" | "bootstrap";
+            /**
+             * Exchange
+             * @description Questions swap.
+             * @default items
+             * @constant
+             */
+            exchange?: "items";
+            /**
+             * Samples
+             * @description Monte Carlo samples (method monte_carlo).
+             * @default 20000
+             */
+            samples?: number;
+            /**
+             * Seed
+             * @description Monte Carlo seed; the default is fixed.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Precision
+             * @description Requested relative width of a p-value bracket (method bounds).
+             * @default 0.001
+             */
+            precision?: number;
+            /**
+             * Alpha
+             * @description Significance level for `significant` and warnings.
+             * @default 0.05
+             */
+            alpha?: number;
+            /**
+             * Significance
+             * @description Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p).
+             * @default p
+             * @enum {string}
+             */
+            significance?: "p" | "mid_p";
+            /**
+             * Confidence Level
+             * @description Requests a confidence interval of the difference, effect sizes, and the ids that moved most.
+             * @default null
+             */
+            confidence_level?: number | null;
+            /**
+             * Power
+             * @description Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8.
+             * @default null
+             */
+            power?: number | null;
+            /**
+             * @description Requests e-values of all items so far, which may be looked at after every item.
+             * @default null
+             */
+            sequential?: components["schemas"]["SequentialChoice"] | null;
+            /**
+             * Pmf
+             * @description How much of the null distribution to return.
+             * @default summary
+             * @enum {string}
+             */
+            pmf?: "none" | "summary" | "full";
+            /**
+             * Exact Fraction
+             * @description Also return the p-value as an exact fraction.
+             * @default false
+             */
+            exact_fraction?: boolean;
+            /**
+             * @default {
+             *       "u": "U",
+             *       "v": "V"
+             *     }
+             */
+            names?: components["schemas"]["Names"];
+            /**
+             * Timeout S
+             * @description Deadline in seconds, clamped by the server.
+             * @default null
+             */
+            timeout_s?: number | null;
+            /**
+             * Store
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
+            /**
+             * Battles
+             * @description The battles; those of other models are left out.
+             */
+            battles: {
+                /** @description The question; also question_id, qid or uid. */
+                id?: string | number;
+                /** @description The model that was shown first. */
+                model_a: string;
+                /** @description The model that was shown second. */
+                model_b: string;
+                /**
+                 * @description Which of them won; the last three are ties.
+                 * @enum {unknown}
+                 */
+                winner: "model_a" | "model_b" | "tie" | "tie (bothbad)" | "both_bad";
+            }[];
+            /**
+             * U
+             * @description The model U; of two models, two-sided, it may be left out.
+             * @default null
+             */
+            u?: string | null;
+            /**
+             * V
+             * @description The model V; of two models it may be left out.
+             * @default null
+             */
+            v?: string | null;
+        };
+        /**
          * Problem
          * @description RFC 9457 problem details; at most 16 KB, and never an echo of the input.
          */
@@ -4306,6 +4556,7 @@ export interface components {
              *       "name": "mean_difference",
              *       "unit": null,
              *       "repeats": null,
+             *       "k": null,
              *       "average": null,
              *       "zero_method": null,
              *       "interpolation": null,
@@ -4325,6 +4576,12 @@ export interface components {
              * @default null
              */
             repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * K
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given.
+             * @default null
+             */
+            k?: number | null;
             /**
              * Average
              * @description As in statistic. Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
@@ -4379,6 +4636,12 @@ export interface components {
              * @default null
              */
             repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * K
+             * @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given.
+             * @default null
+             */
+            k?: number | null;
             /**
              * Average
              * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
@@ -4566,6 +4829,16 @@ export interface components {
              * @description The probability that a new run of the same system is below the floor.
              */
             false_alarm: number | null;
+            /**
+             * Runs
+             * @description For a plan of runs: the runs of each item by each system; the best number for item_cost.
+             */
+            runs: number | null;
+            /**
+             * Standard Error
+             * @description For a plan of runs: that of the difference of n items.
+             */
+            standard_error: number | null;
         };
         /**
          * SpreadAnswer
@@ -4977,6 +5250,8 @@ export interface components {
             slices: components["schemas"]["SlicesAnswer"] | null;
             /** @description Null for scores as they are. */
             correction: components["schemas"]["CorrectionAnswer"] | null;
+            /** @description Of the battles between both models; null for other data. */
+            position_bias: components["schemas"]["PositionBiasAnswer"] | null;
             method: components["schemas"]["MethodAnswer"];
             null: components["schemas"]["NullAnswer"];
             confidence_interval: components["schemas"]["IntervalAnswer"] | null;
@@ -5093,6 +5368,8 @@ export interface components {
             slices: components["schemas"]["SlicesAnswer"] | null;
             /** @description Null for scores as they are. */
             correction: components["schemas"]["CorrectionAnswer"] | null;
+            /** @description Of the battles between both models; null for other data. */
+            position_bias: components["schemas"]["PositionBiasAnswer"] | null;
             method: components["schemas"]["MethodAnswer"];
             null: components["schemas"]["NullAnswer"];
             confidence_interval: components["schemas"]["IntervalAnswer"] | null;
@@ -5210,12 +5487,14 @@ export type PairingAnswer = components['schemas']['PairingAnswer'];
 export type PlanAnswer = components['schemas']['PlanAnswer'];
 export type PlanEnvelope = components['schemas']['PlanEnvelope'];
 export type PlannedMethod = components['schemas']['PlannedMethod'];
+export type PositionBiasAnswer = components['schemas']['PositionBiasAnswer'];
 export type PowerAnswer = components['schemas']['PowerAnswer'];
 export type PowerMethodAnswer = components['schemas']['PowerMethodAnswer'];
 export type PowerPointAnswer = components['schemas']['PowerPointAnswer'];
 export type PowerRequest = components['schemas']['PowerRequest'];
 export type PredictionsRequest = components['schemas']['PredictionsRequest'];
 export type PredictionsStatistic = components['schemas']['PredictionsStatistic'];
+export type PreferencesRequest = components['schemas']['PreferencesRequest'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemError = components['schemas']['ProblemError'];
 export type ReadingAnswer = components['schemas']['ReadingAnswer'];
@@ -5453,6 +5732,8 @@ export interface operations {
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                k?: number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items). */
                 average?: "items" | "runs";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
@@ -6239,6 +6520,8 @@ export interface operations {
                      * @enum {string}
                      */
                     repeats?: "mean" | "all" | "any";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                    k?: number;
                     /**
                      * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
@@ -6349,6 +6632,155 @@ export interface operations {
                     /** @description interaction: [[A1, A0], [B1, B0]]. A JSON list, or separated by commas. */
                     pairs?: string;
                 };
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    /** @description The id of the answer. */
+                    ETag?: string;
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
+                    "Server-Timing"?: string;
+                    /** @description The path of the stored answer, if store was set. */
+                    "Content-Location"?: string;
+                    /** @description Seconds since a cached answer was computed. */
+                    Age?: number;
+                    /** @description The client's request id, or a new one. */
+                    "X-Request-Id"?: string;
+                    /** @description The p-value. */
+                    "X-P-Value"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestAnswer"];
+                    /** @example p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 t_0123456789abcdef */
+                    "text/plain": string;
+                    "text/markdown": string;
+                    "text/csv": string;
+                    "image/svg+xml": string;
+                    "image/png": Blob;
+                    "text/html": string;
+                };
+            };
+            /** @description This is not valid HTTP; or The body cannot be parsed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An API key is needed */
+            401: {
+                headers: {
+                    /** @description Bearer. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No acceptable representation */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body came too slowly; or The headers came too slowly */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The idempotency key was used for another request; or The request is not a valid test; or The test costs more than allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The service failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The deadline passed; or The service is not ready; or The computation took too much memory; or The service is at capacity; or The database of jobs is away; or Too many connections; or The computation was lost */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preferences_v1_tests_preferences_post: {
+        parameters: {
+            query?: {
+                /** @description The representation of the answer; overrides Accept. */
+                format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
+                /** @description The colours of a picture (svg, png). Default light. */
+                theme?: "light" | "dark";
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
+                timeout_s?: number;
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
+                store?: "0" | "1";
+            };
+            header?: {
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreferencesRequest"];
             };
         };
         responses: {
@@ -6665,6 +7097,8 @@ export interface operations {
                      * @enum {string}
                      */
                     repeats?: "mean" | "all" | "any";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                    k?: number;
                     /**
                      * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
                      * @enum {string}
@@ -7079,6 +7513,8 @@ export interface operations {
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                k?: number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary). */
                 average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
@@ -7285,6 +7721,8 @@ export interface operations {
                      * @enum {string}
                      */
                     repeats?: "mean" | "all" | "any";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                    k?: number;
                     /**
                      * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
@@ -7735,6 +8173,8 @@ export interface operations {
                      * @enum {string}
                      */
                     repeats?: "mean" | "all" | "any";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                    k?: number;
                     /**
                      * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
                      * @enum {string}
@@ -8219,6 +8659,8 @@ export interface operations {
                      * @enum {string}
                      */
                     repeats?: "mean" | "all" | "any";
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank: of repeats all or any: how many runs of an item pass^k and pass@k are about; all it has unless given. */
+                    k?: number;
                     /**
                      * @description Of mean_difference, sum_difference: of repeated samples: the mean over items of their means, or over all runs (default items).
                      * @enum {string}
@@ -8343,6 +8785,10 @@ export interface operations {
                     floor?: number;
                     /** @description How many tests share alpha (Bonferroni). Default 1. */
                     comparisons?: number;
+                    /** @description Of a pilot with runs: the runs of each item by each system that are planned. */
+                    runs_per_item?: number;
+                    /** @description Instead of runs_per_item: what a new item costs, in runs of it, for the best number of runs. */
+                    item_cost?: number;
                 };
             };
         };
