@@ -221,7 +221,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"battles": {"A": 1}}, "/battles", "not_a_list"),
     ({}, "/battles", "missing"),
     ({"battles": [RIGHT], "u": "C"}, "/u", "choose_u"),
-    ({"battles": [RIGHT], "u": "A", "v": "A"}, "/battles", "no_items"),
+    ({"battles": [RIGHT], "u": "A", "v": "A"}, "/v", "same_system"),
     ({"battles": [RIGHT, battle(2, "C", "B", "tie")], "u": "A", "v": "C"}, "/battles", "no_items"),
     ({"battles": [RIGHT], "exchange": "runs"}, "/exchange", "literal_error"),
     ({"votes": [RIGHT]}, "/votes", "unknown_field"),
@@ -234,6 +234,82 @@ def test_refusals_name_the_flaw(service: Any, body: Any, pointer: str, code: str
     assert error_of(service.post(PATH, body)) == (pointer, code)
     inside = service.post("/v1/plan", {"kind": "preferences", "request": body})
     assert error_of(inside) == (f"/request{pointer}", code)
+
+
+@pytest.mark.parametrize(
+    ("named", "role", "models"),
+    [
+        ({"u": "D"}, "v", ["C"]),
+        ({"v": "D"}, "u", ["C"]),
+        ({"u": "X", "v": "A"}, "u", ["B", "C"]),
+        ({"v": "X"}, "v", ["A", "B", "C", "D"]),
+        ({"u": "A"}, "v", ["B", "C"]),
+    ],
+)
+def test_only_models_that_can_be_tested_are_offered(
+    service: Any, named: Any, role: str, models: list[str]
+) -> None:
+    battles = [RIGHT, battle(2, "C", "A", "tie"), battle(3, "D", "C", "model_a")]
+    refused = service.post(PATH, {"battles": battles, **named})
+    assert error_of(refused) == (f"/{role}", f"choose_{role}")
+    choices = refused.json()["errors"][0]["choices"]
+    assert [choice["fields"] for choice in choices] == [{role: name} for name in models]
+    for choice in choices:
+        again = service.post(PATH, {"battles": battles, **named, **choice["fields"]})
+        assert again.status_code == 200 or error_of(again)[1] == "choose_u", again.text
+
+
+HEADER = "id,model_a,model_b,winner\n"
+
+
+def test_runs_of_battles_are_not_exchanged() -> None:
+    # U's shares are 1 less V's: six wins on one question have p 1/2, while exchanging 12 shares would have p 1/924.
+    table = (HEADER + "q,A,B,model_a\n" * 6).encode()
+    assert exactperm.preferences(table, "A", "B", alternative="greater").p_value == 0.5
+    for exchange in ("runs", "both"):
+        with pytest.raises(InvalidTest) as caught:
+            exactperm.preferences(table, "A", "B", alternative="greater", exchange=exchange)
+        assert [error.code for error in caught.value.errors] == ["exchange_needs_means"]
+
+
+def test_shares_of_a_battle_get_no_advice_of_independent_runs(service: Any) -> None:
+    battles = [battle(at % 4, "A", "B", WINNERS[at % 3]) for at in range(16)]
+    assert ask(service, battles)["repeats"]["advice"] is None
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_vote_without_its_id_is_refused_as_in_json(at: int) -> None:
+    keys = ["7", "7", "8"]
+    keys[at] = ""
+    table = HEADER + "".join(f"{key},A,B,model_a\n" for key in keys)
+    lines = "".join(f"{json.dumps(battle(key or None, 'A', 'B', 'model_a'))}\n" for key in keys)
+    for text, line in ((table, at + 2), (lines, at + 1)):
+        with pytest.raises(InvalidTest) as caught:
+            exactperm.preferences(text.encode(), "A", "B")
+        assert [(error.pointer, error.code) for error in caught.value.errors] == [
+            (f"/files/file/line/{line}/id", "no_id")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "u", "v"),
+    [
+        # The place wins, also where the other model has its name.
+        ([(1, "model_b", "model_a", "model_a"), (2, "model_b", "model_a", "tie")], "model_b", "model_a"),
+        # The battle of "x y" and z on question 1 is none of y and z on question "1 x".
+        ([("1 x", "y", "z", "model_a"), (1, "x y", "z", "model_b"), (2, "y", "z", "model_a")], "y", "z"),
+    ],
+)
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_odd_names_and_separators_read_as_in_json(
+    service: Any, rows: list[Any], u: str, v: str, mark: str
+) -> None:
+    battles = [battle(str(key), *rest) for key, *rest in rows]
+    lines = [mark.join(battles[0]), *(mark.join(one.values()) for one in battles)]
+    table = exactperm.preferences("\n".join(lines).encode(), u, v)
+    assert (table.p_value, table.id) == tuple(
+        ask(service, battles, u=u, v=v)[name] for name in ("p_value", "id")
+    )
 
 
 def test_a_table_with_an_unknown_winner_is_refused_at_its_line() -> None:

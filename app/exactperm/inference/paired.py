@@ -242,7 +242,10 @@ def variance_of_difference(
     """The variance of a mean difference, of fixed items if only runs are exchanged; None without runs of both systems."""
     if not isinstance(data, Scores) or not isinstance(problem, Runs | Additive):
         return None
-    plain = data.weights is None and data.correction is None and data.pairing.clusters is None
+    # The shares of a battle add up to 1: its models' runs are not independent.
+    plain = all(
+        each is None for each in (data.weights, data.correction, data.pairing.clusters, data.positions)
+    )
     parameters = spec.parameters
     if (
         not plain

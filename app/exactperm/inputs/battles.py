@@ -38,6 +38,11 @@ class Battles:
         """All models, by code point."""
         return sorted({*self.first, *self.second})
 
+    def opponents(self, name: str | None) -> list[str]:
+        """The models that had a battle with this one, by code point."""
+        pairs = zip((*self.first, *self.second), (*self.second, *self.first), strict=True)
+        return sorted({other for model, other in pairs if model == name})
+
     def scores(self, u: str, v: str) -> Scores | None:
         """The shares of two models in their battles, by question; None without such a battle."""
         both = {(u, v), (v, u)}

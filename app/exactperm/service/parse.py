@@ -18,7 +18,7 @@ from ..extras import require
 from ..inference.options import Options, Sequential
 from ..inputs import columns, encodings
 from ..inputs.alignment import BOUNDS, DEFAULT_RANGE, GOLD, Aligned, ById, Items, PairedColumns
-from ..inputs.battles import SHARE, battles_of
+from ..inputs.battles import SHARE, Battles, battles_of
 from ..inputs.beside import covariates_of, labels_of
 from ..inputs.columns import NAMES, to_decimals
 from ..inputs.formats.outputs_by_id import MEAN
@@ -576,7 +576,7 @@ def preferences_of(value: Any, context: dict[str, Any], places: PointerMap, job:
     request = validated(PreferencesRequest, value, places, context)
     refuse_too_many("battles has", len(request.battles), job.limits)
     battles = mapped(chained(prefixed("/battles"), places), battles_of, request.battles)
-    u, v = mapped(places, _models_of, request, battles.models)
+    u, v = mapped(places, _models_of, request, battles)
     data = battles.scores(u, v)
     if data is None:
         detail = f"No battle is between {quoted(u)} and {quoted(v)}."
@@ -594,15 +594,22 @@ def preferences_of(value: Any, context: dict[str, Any], places: PointerMap, job:
     return with_picture_data(parsed, job.representation)
 
 
-def _models_of(request: PreferencesRequest, models: list[str]) -> tuple[str, str]:
-    """U and V: as named; of two models the other one, or for a two-sided test both in code-point order. Raises InvalidTest."""
-    known = {"u": request.u, "v": request.v}
-    for role, name in known.items():
-        if name is not None and name not in models:
-            raise choose(f"/{role}", role, f"model {role}", models, f"There is no model {quoted(name)}. ")
+def _models_of(request: PreferencesRequest, battles: Battles) -> tuple[str, str]:
+    """U and V: as named; of two models the other one, or for a two-sided test both in code-point order. Raises InvalidTest.
+
+    Only models that can be tested are offered: those with a battle against the other one that is named.
+    """
+    models, known = battles.models, {"u": request.u, "v": request.v}
+    if request.u is not None and request.u == request.v:
+        raise InvalidTest.at("/v", "same_system", f"{quoted(request.u)} is U as well: give two models.")
+    for role, other in (("u", request.v), ("v", request.u)):
+        if known[role] is not None and known[role] not in models:
+            detail = f"There is no model {quoted(known[role])}. "
+            raise choose(f"/{role}", role, f"model {role}", battles.opponents(other) or models, detail)
     left = [name for name in models if name not in known.values()]
     missing = [role for role, name in known.items() if name is None]
     if len(left) > len(missing) > 0 or (len(missing) == 2 and request.alternative != "two-sided"):
-        raise choose(f"/{missing[0]}", missing[0], f"model {missing[0]}", left)
+        role, other = missing[0], request.v if missing[0] == "u" else request.u
+        raise choose(f"/{role}", role, f"model {role}", battles.opponents(other) or left)
     u, v = (left.pop(0) if name is None else name for name in known.values())
     return u, v

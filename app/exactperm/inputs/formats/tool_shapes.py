@@ -18,7 +18,10 @@ from itertools import pairwise
 from typing import Any
 
 from ...answers.reading import Remark
+from ...errors import InvalidTest
+from ...statistics.runs import WITHOUT_RUNS
 from ..battles import IDS, SHARE
+from ..delimited import guessed_delimiter
 from ..format import FirstLook, Sign
 from ..json_records import Record, key_of, read_records
 from ..names import ID, SCORE, SYSTEM, find
@@ -281,6 +284,7 @@ OF_COUNTS = (
 OF_VOTES = (
     "A vote is an item: 1 for the winner, 0 for the loser, 1/2 each for a tie; p is that of the sign test."
 )
+OF_QUESTIONS = "A vote counts 1 for the winner, 0 for the loser, 1/2 each for a tie; the votes of a question are averaged, and swap as a whole."
 
 
 # lmarena/arena-hard-auto, gen_judgment.py: the baseline is A in the first game, and B in the second.
@@ -314,7 +318,7 @@ def _are_votes(look: FirstLook) -> bool:
 
 
 def _table_rows(text: str) -> Iterator[Record]:
-    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    delimiter = guessed_delimiter(text[:10_000].splitlines())
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = [name.strip() for name in next(table, [])]
     for cells in filter(None, table):
@@ -334,7 +338,9 @@ def _share(row: Object, form: tuple[str, str, str]) -> float | None:
         return None
     if first != second or first.lower() in TIES:
         return 0.5
-    return {form[0]: 1.0, form[1]: 0.0, str(row.get(form[0])): 1.0, str(row.get(form[1])): 0.0}.get(first)
+    # A model may be called model_b.
+    by_name = {str(row.get(form[0])): 1.0, str(row.get(form[1])): 0.0}
+    return {**by_name, form[0]: 1.0, form[1]: 0.0}.get(first)
 
 
 def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Rows:
@@ -350,7 +356,22 @@ def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Ro
     return Rows(source, rows, metric=SHARE, higher_is_better=True, notes=(OF_COUNTS,))
 
 
+def _id_of_vote(source: Source, path: str, row: Object, index: int) -> str | int:
+    """The question of a vote, its number where the file has no ids; raises InvalidTest for an empty id."""
+    names = [name for name in IDS if name in row]
+    if not names:
+        return index
+    for name in names:
+        if isinstance(row[name], str | int) and row[name] != "":
+            return row[name]
+    detail = f"this vote has no {names[0]}: give it that of its question, or leave the ids of all votes out."
+    raise source.refused(path, "no_id", detail, names[0])
+
+
 def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    if options.exchange != "items" and len(files) == 1:
+        detail = "The shares of a vote add up to 1, so that they are not runs of one law: exchange items, the questions."
+        raise InvalidTest.at("/options/exchange", "exchange_needs_means", detail, WITHOUT_RUNS)
     if b'"wins"' in source.content[:1000]:
         counts = source.decoded([])
         if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
@@ -360,29 +381,33 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
     records = _of_games(read_records(source, [], flat=False).records) if is_json else _table_rows(text)
     rows: list[Row] = []
     positions: dict[str, list[int]] = {}
+    chosen = {options.system_u, options.system_v} if "file" in files else {None}
     for index, (path, row) in enumerate(records):
         form = form or _votes_in(row)
         if form is None:
             raise source.refused(path, "missing_field", "this is not a vote.")
         share = _share(row, form)
-        id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), index)
+        id_ = _id_of_vote(source, path, row, index)
         if share is None and row.get(form[2]) not in (None, "", "error"):
             detail = f"{quoted(row[form[2]])} does not name the winner: give {form[0]}, {form[1]} or tie."
             code = "unknown_winner" if form is VOTES[0] else "not_a_vote"
             raise source.refused(path, code, detail, form[2])
         names = str(row.get(form[0])), str(row.get(form[1]))
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
+            if None not in chosen and name in chosen and chosen != {name, other}:
+                continue  # of two chosen systems only the votes between them
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
             rows.append(Row(key, {SHARE: won}, path, None, name))
-        if form is VOTES[0] and share is not None and "file" in files:
+        if (
+            form is VOTES[0]
+            and share is not None
+            and "file" in files
+            and (None in chosen or chosen == set(names))
+        ):
             positions.setdefault(rows[-1].key, [0, 0, 0])[int(2 * share)] += 1
-    chosen = {options.system_u, options.system_v}
-    if "file" in files and None not in chosen:
-        # From one file, only the votes between the two compared systems.
-        keys = Counter(key for key, system in {(row.key, row.system) for row in rows} if system in chosen)
-        rows = [row for row in rows if row.system not in chosen or keys[row.key] == 2]
     return Rows(
-        source, rows, metric=SHARE, higher_is_better=True, repeats=True, notes=(OF_VOTES,), positions=positions
+        source, rows, metric=SHARE, higher_is_better=True, repeats=True,
+        notes=(OF_VOTES if len({(row.key, row.system) for row in rows}) == len(rows) else OF_QUESTIONS,), positions=positions,
     )  # fmt: skip
 
 
