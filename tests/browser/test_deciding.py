@@ -15,6 +15,13 @@ from tests.browser.test_handing_over import DROP
 from tests.browser.test_leaderboard import opened, ranked
 from tests.process.conftest import Server
 
+# Two systems, eight items, three runs each.
+RUNS = "id,run,u,v\n" + "".join(
+    f"q{item},{run},{(item + run) % 3 > 0:d},{item * run % 3 > 1:d}\n"
+    for item in range(8)
+    for run in range(3)
+)
+
 
 def table(first: str, second: str) -> str:
     """The first system is right on 36 of 40 items, the second on 20."""
@@ -332,3 +339,89 @@ def test_a_slice_that_became_worse_fails_the_gate(visit: Callable[..., Tab]) -> 
     cells = tab.page.locator("table.slices tbody tr").first.locator("th, td").all_inner_texts()
     assert cells == ["de", "7", "−1", "0.007813", "0.01556", "yes"]
     assert findings(tab.page, "slices") == []
+
+
+def test_one_system_against_a_threshold(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.refused = 1
+    tab.pick("Paste")
+    tab.pick("Decide (gate)")
+    tab.page.fill("#f-margin", "0.1")
+    tab.pick("Not below a threshold")
+    of_two = [tab.page.locator(f"#f-{name}") for name in ("margin", "name_v", "looks", "fail_if_any_slice")]
+    assert not any(field.is_visible() for field in of_two)
+    tab.page.fill("#paste-file", "id,score\n" + "".join(f"q{n},{0.4 * (n > 10)}\n" for n in range(14)))
+    tab.submit("Decide")
+    assert "threshold" in tab.problem()
+    assert tab.page.get_attribute("#f-threshold", "aria-invalid") == "true"
+    tab.page.fill("#f-threshold", "0.5")
+    tab.submit("Decide")
+    assert "right or wrong" in tab.problem()
+    tab.page.get_by_role("button", name="Scores from 0 to 1", exact=True).click()
+    assert (
+        tab.verdict()
+        == "The candidate is shown to be worse than the threshold 0.5 (Mean score, higher is better)."
+    )
+    assert tab.page.locator("#f-range").input_value() == "[0,1]"
+    assert tab.row("Threshold").startswith("0.5")
+    assert findings(tab.page, "floor") == []
+    tab.pick("No regression")
+    assert all(field.is_visible() for field in of_two)
+    assert tab.page.locator("#f-threshold").is_hidden()
+
+
+def test_a_baseline_beside_a_threshold_is_settled_by_a_button(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.refused = 1
+    columns = {role: f"id,score\n1,{n}\n2,1\n3,1\n" for role, n in (("new", 1), ("old", 0))}
+    dropped(tab, {f"{role}.csv": text for role, text in columns.items()})
+    tab.pick("Decide (gate)")
+    tab.pick("At least a threshold")
+    tab.page.fill("#f-threshold", "0.9")
+    tab.submit("Decide")
+    assert "leave the baseline out" in tab.problem()
+    tab.page.get_by_role("button", name="Fail only if shown to be worse than the baseline").click()
+    assert tab.verdict().startswith("It is undecided whether new is worse than old")
+
+
+def test_both_exchanges_are_shown(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", RUNS)
+    tab.page.get_by_text("More options").click()
+    tab.page.select_option("#f-exchange", "both")
+    tab.submit()
+    tab.verdict()
+    assert tab.row("p-value, items exchanged") == tab.row("p-value").partition("\n")[0] == "0.0078125"
+    assert tab.row("p-value, runs exchanged").startswith("0.006029")
+
+
+def test_pass_at_k_of_runs_that_are_exchanged(visit: Callable[..., Tab], server: Server) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", RUNS)
+    tab.page.select_option("#f-statistic", "mean_difference")
+    tab.page.select_option("#f-repeats", "any")
+    tab.page.fill("#f-k", "2")
+    tab.page.get_by_text("More options").click()
+    tab.page.select_option("#f-exchange", "runs")
+    tab.submit()
+    tab.verdict()
+    fields = {"statistic": "mean_difference", "repeats": "any", "k": "2", "exchange": "runs"}
+    answer = asked(server, "/v1/tests/files", {"file": ("pasted.txt", RUNS)}, **fields)
+    assert answer["repeats"]["k"] == 2
+    assert answer["id"] in tab.row("Answer")
+    assert "If all runs of an item, of both systems, came from" in tab.page.locator(".verdict").inner_text()
+    assert tab.row("Question").endswith("runs of each item exchanged: this speaks of new runs of these items")
+
+
+def test_votes_show_which_place_won(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    votes = [(n, *("XY" if n % 2 else "YX"), "model_a" if n % 3 else "tie") for n in range(24)]
+    text = "question_id,model_a,model_b,winner\n" + "".join(f"q{n},{a},{b},{won}\n" for n, a, b, won in votes)
+    tab.page.fill("#paste-file", text)
+    tab.submit()
+    tab.verdict()
+    shown = tab.row("Won by the first / second shown")
+    assert shown == "16 / 0\nwith 8 ties; if the place did not matter, p = 3.052 × 10⁻⁵"

@@ -399,3 +399,24 @@ def test_a_narrow_screen_has_no_sideways_scrolling(visit: Callable[..., Tab]) ->
     tab.page.locator("#picture-panel").get_by_role("button", name="Enlarge").click()
     assert tab.page.evaluate(EXCESS) == 0
     assert [one for one in tab.page.evaluate(SMALL) if one[1] < SMALLEST_TARGET] == []
+
+
+def test_the_frontier_of_cost_and_quality(visit: Callable[..., Tab]) -> None:
+    tab = opened(visit)
+    tab.pick("Paste")
+    rows = [(n, *one) for n in range(30) for one in (("A", n > 2, 1), ("B", n > 18, 3), ("C", n > 1, 5))]
+    text = "id,system,score,price\n" + "".join(
+        f"q{n},{name},{right:d},{cost}\n" for n, name, right, cost in rows
+    )
+    tab.page.fill("#paste-file", text)
+    tab.page.get_by_text("More options").click()
+    tab.page.fill("#f-frontier", "price")
+    tab.submit("Rank systems")
+    tab.verdict()
+    cells = [row.locator("td").all_inner_texts() for row in tab.page.locator(".standings tbody tr").all()]
+    assert [row[2:4] for row in cells] == [["5", "yes"], ["1", "yes"], ["3", "behind A"]]
+    choose(tab, "A", "B")
+    tab.pictured("#pair .picture")
+    with tab.page.expect_response("**picture=frontier*") as picture:
+        tab.page.get_by_role("tab", name="Costs").click()
+    assert picture.value.status == 200

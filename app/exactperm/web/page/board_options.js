@@ -23,7 +23,7 @@ const COMBINES = { fisher: "Fisher’s, from one-sided p-values", stouffer: "Sto
 const NAMES = "names";
 const SYSTEMS = "systems";
 // Options that tests of two systems do not have.
-export const OF_BOARDS = ["compare", "baseline", "adjust", "family", "aggregate", "combine", "pairs", "higher_is_better", NAMES, SYSTEMS];
+export const OF_BOARDS = ["compare", "baseline", "adjust", "family", "aggregate", "combine", "pairs", "higher_is_better", "frontier", NAMES, SYSTEMS];
 
 export const adjustmentTitle = (name) => ADJUSTMENTS[name]?.[0] ?? name;
 
@@ -51,6 +51,7 @@ export function start({ designs, adjustments, families, aggregates, combines, li
       hint: "With hundreds of systems, the answer is much shorter without the pairs that do not differ." }),
     field(SYSTEMS, { label: "Which systems", optional: "of one file", hint: "Names separated by commas; all by default." }),
     field(NAMES, { label: "Names of the systems", optional: "of several files", hint: "In the order of the files, separated by commas; by default the names of the files." }),
+    field("frontier", { label: "Column of costs", hint: "Adds the frontier of cost and quality: which systems another one beats in both." }),
     field("family", { label: "Several data sets: adjusted", choices: worded(families, FAMILIES), fallback: "dataset" }),
     field("aggregate", { label: "Several data sets: overall board", choices: worded([...aggregates, "null"], AGGREGATES), fallback: "macro" }),
     field("combine", { label: "Several data sets: overall p-values", choices: [["", "From all items, with weights"], ...worded(combines, COMBINES)] }),

@@ -4,6 +4,8 @@ import { offer, reveal } from "./folded.js";
 
 /** Set a field of the form, even if hidden; add the value to a list that lacks it. */
 function put(name, value) {
+  const radio = [...document.getElementsByName(name)].find((one) => one.type === "radio" && one.value === value);
+  if (radio) return radio.click();
   let control = byId(`f-${name}`);
   if (!control) {
     byId("reader-options").append(field(name, { label: name.replaceAll("_", " ") }));

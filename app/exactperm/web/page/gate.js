@@ -32,9 +32,10 @@ const ROLES = ["candidate", "baseline"];
 const capital = (sentence) => (sentence.startsWith("the ") ? `T${sentence.slice(1)}` : sentence);
 
 /** The verdict on one metric in a sentence; the reason with the numbers is below. */
-function headline({ verdict, policy, margin, higher_is_better: up, metrics }, names) {
+function headline({ verdict, policy, margin, threshold, higher_is_better: up, metrics }, names) {
   const label = measured(metrics[0].test.statistic, names.statistic);
-  const [u, v] = [names.u, names.v].map((name, role) => (name === ROLES[role] ? `the ${name}` : name));
+  const of = threshold === null ? names.v : `the threshold ${number(threshold)}`;
+  const [u, v] = [names.u, of].map((name, role) => (name === ROLES[role] ? `the ${name}` : name));
   const by = margin > 0 ? ` by more than ${number(margin)}` : "";
   const worse = `worse than ${v}${by}`;
   const better = ` (${label}, ${up ? "higher" : "lower"} is better)`;
@@ -92,7 +93,7 @@ function decisionCard(metric, several) {
   return card(several ? `${metric.name}: ${TITLES[metric.verdict]}` : "The gate", "", table([
     ["Policy", POLICIES[metric.policy] ?? metric.policy, prose(metric.hypothesis, null, [metric.test.statistic.metric])],
     several && ["Why", prose(metric.reason)],
-    ["Margin", number(metric.margin), metric.higher_is_better ? "higher is better" : "lower is better"],
+    [...(metric.threshold === null ? ["Margin", number(metric.margin)] : ["Threshold", number(metric.threshold)]), metric.higher_is_better ? "higher is better" : "lower is better"],
     ...lookRows(metric),
     ["p-value", probability(decision.p_value, decision.log10_p_value), how],
     adjusted && ["adjusted by Holm", probability(decision.p_value_adjusted, decision.log10_p_value_adjusted)],

@@ -10,6 +10,7 @@ const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of transl
 const SUBMITS = { test: "Compare", gate: "Decide", board: "Rank systems", plan: "Plan" };
 const EMPTY = { plan: "No plan yet" };
 const OF_TWO = /_[uv]$|^(slices|label_column|covariates|correction)$/; // options of the readers for two systems
+const FLOORS = ["at_least", "not_below"]; // policies of one system against a threshold
 let meta = null;
 
 export const limits = () => meta?.limits ?? {};
@@ -17,7 +18,8 @@ export const mode = () => document.querySelector('input[name="mode"]:checked').v
 const isBoard = () => mode() === "board";
 export const design = () => document.querySelector('input[name="design"]:checked').value;
 /** The values of `data-mode` whose elements are shown. */
-const shown = () => (mode() === "plan" ? ["plan", design()] : [mode()]);
+const shown = () => [mode(), { plan: design, gate: rule }[mode()]?.()];
+const rule = () => (FLOORS.includes(document.querySelector('input[name="policy"]:checked').value) ? "floor" : "versus");
 const format = () => meta.formats.known.find((known) => known.name === byId("f-format").value) ?? null;
 
 /** The roles of the chosen format, or of all formats if it will be guessed. */
@@ -57,7 +59,7 @@ export function start(described, changed) {
   });
   byId("f-statistic").addEventListener("change", statisticChosen);
   for (const id of ["f-solve", "f-looks"]) byId(id).addEventListener("change", modeChosen);
-  for (const input of document.querySelectorAll('input[name="mode"], input[name="design"]')) input.addEventListener("change", () => {
+  for (const input of document.querySelectorAll('input[name="mode"], input[name="design"], input[name="policy"]')) input.addEventListener("change", () => {
     modeChosen();
     changed();
   });

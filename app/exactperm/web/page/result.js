@@ -9,6 +9,9 @@ const question = (alternative, { u }) => ({ "two-sided": "different, either way"
 const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement",
   binomial: "right with the threshold’s probability", convex_bound: "all scores in the range with the threshold as their mean" };
 
+const RUNS = { runs: "runs of each item", both: "items, and runs of each item" };
+const runsExchanged = ({ exchange, generalises_to: of }) => (RUNS[exchange] ? `${RUNS[exchange]} exchanged: this speaks of ${of}` : null);
+
 export function card(title, kind, ...children) {
   return element("section", { class: `card ${kind}` }, title ? element("h3", {}, title) : null, children);
 }
@@ -72,8 +75,10 @@ function scoreRows(answer, names) {
   const units = items.clusters === null ? "items" : "clusters";
   return [
     ["p-value", probability(answer.p_value, answer.log10_p_value), certainty(answer)],
+    ...Object.entries(answer.exchanges ?? {}).map(([of, own]) => [`p-value, ${of} exchanged`, probability(own.p_value, own.log10_p_value)]),
     fraction(answer.p_value_fraction),
     byItem(answer.item_level),
+    answer.position_bias && positionRow(answer.position_bias),
     [measured(statistic, names.statistic), signed(statistic.observed), `${names.u} minus ${names.v}`],
     shown && ["Confidence interval", shown.text, shown.how],
     statistic.u !== null && [names.u, number(statistic.u)],
@@ -82,6 +87,12 @@ function scoreRows(answer, names) {
     statistic.higher_is_better !== null && ["Better", statistic.higher_is_better ? "higher" : "lower"],
     [`Wins, ties, losses of ${names.u}`, tally(items, units)],
   ];
+}
+
+/** Which place won the battles. */
+function positionRow({ first, second, ties, p_value: p }) {
+  const even = `with ${count(ties)} ties; if the place did not matter, p = ${pNumber(p, 4)}`;
+  return ["Won by the first / second shown", `${count(first)} / ${count(second)}`, even];
 }
 
 function byItem(level) {
@@ -131,7 +142,7 @@ function methodRows(answer, names) {
   const least = answer.min_attainable_p;
   return [
     ["Method", `${methodTitle(method.name)} (${kind})`, method.reason],
-    ["Question", question(answer.alternative, names), NULLS[answer.test] ?? answer.test],
+    ["Question", question(answer.alternative, names), runsExchanged(answer) ?? NULLS[answer.test] ?? answer.test],
     least !== null && ["Smallest attainable p", smallest(least)],
     ["Answer", answer.id ?? "–", answer.signature ?? ""],
   ];

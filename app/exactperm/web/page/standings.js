@@ -35,6 +35,14 @@ function againstColumns({ pairs, family }) {
   ];
 }
 
+/** Each system's mean cost, and the system that is shown to be better and cheaper. */
+function frontierColumns({ systems }) {
+  const own = new Map(systems.map((one) => [one.name, one]));
+  const cost = ({ name }) => own.get(name).cost;
+  const behind = ({ name }) => (own.get(name).excluded ? `behind ${own.get(name).dominated_by}` : "yes");
+  return [{ title: "Mean cost", key: cost, cell: (system) => number(cost(system), 4), numeric: true }, { title: "Frontier", key: behind, cell: behind }];
+}
+
 function columnsOf({ systems, ...board }, baseline, name) {
   const scores = new Map(scoreTexts(systems).map((text, place) => [systems[place], text]));
   const whole = systems.every(({ rank_low: low }) => low !== null);
@@ -44,6 +52,7 @@ function columnsOf({ systems, ...board }, baseline, name) {
     { title: "Rank", sorted: "ascending", key: ({ rank }) => rank, cell: ({ rank }) => String(rank), numeric: true },
     { title: "System", key: (system) => system.name, cell: name, heads: true },
     { title: "Score", key: ({ score }) => score, cell: (system) => scores.get(system), numeric: true, first: "descending" },
+    ...(board.frontier ? frontierColumns(board.frontier) : []),
     whole && { title: "Rank range", key: (system) => system.rank_low + system.rank_high / 1e6, cell: rangeText, numeric: true },
     lettered && { title: "Letters", key: ({ letters }) => letters, cell: ({ letters }) => letters ?? "–" },
     whole && { title: "Cluster", key: ({ cluster }) => cluster, cell: ({ cluster }) => String(cluster), numeric: true },

@@ -83,7 +83,9 @@ function meaning(answer, names) {
   if (answer.test === "bootstrap") {
     return `If there were no difference, ${large} would come from drawing items ${often(p, log10)}.`;
   }
-  return `If it did not matter which system gave which answer, ${large} would be seen ${often(p, log10)}.`;
+  const same = { runs: "If all runs of an item, of both systems, came from one distribution",
+    both: "If it did not matter which system gave which answer, or if all runs of an item came from one distribution" };
+  return `${same[answer.exchange] ?? "If it did not matter which system gave which answer"}, ${large} would be seen ${often(p, log10)}.`;
 }
 
 /** Whether the sampling used a control variate. */
