@@ -349,6 +349,7 @@ def test_one_system_against_a_threshold(visit: Callable[..., Tab]) -> None:
     tab.page.fill("#f-margin", "0.1")
     tab.pick("Not below a threshold")
     of_two = [tab.page.locator(f"#f-{name}") for name in ("margin", "name_v", "looks", "fail_if_any_slice")]
+    of_two.append(tab.page.locator("#examples"))
     assert not any(field.is_visible() for field in of_two)
     tab.page.fill("#paste-file", "id,score\n" + "".join(f"q{n},{0.4 * (n > 10)}\n" for n in range(14)))
     tab.submit("Decide")
@@ -424,4 +425,7 @@ def test_votes_show_which_place_won(visit: Callable[..., Tab]) -> None:
     tab.submit()
     tab.verdict()
     shown = tab.row("Won by the first / second shown")
-    assert shown == "16 / 0\nwith 8 ties; if the place did not matter, p = 3.052 × 10⁻⁵"
+    assert (
+        shown
+        == "16 / 0\nties: 8; if the place did not matter and both orders were asked or drawn, p = 3.052 × 10⁻⁵"
+    )

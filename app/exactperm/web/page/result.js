@@ -91,7 +91,7 @@ function scoreRows(answer, names) {
 
 /** Which place won the battles. */
 function positionRow({ first, second, ties, p_value: p }) {
-  const even = `with ${count(ties)} ties; if the place did not matter, p = ${pNumber(p, 4)}`;
+  const even = `ties: ${count(ties)}; if the place did not matter and both orders were asked or drawn, p = ${pNumber(p, 4)}`;
   return ["Won by the first / second shown", `${count(first)} / ${count(second)}`, even];
 }
 
