@@ -1,6 +1,7 @@
 """`exchange` and `average` at every entrance: refusals with their places and choices, gates, boards, files, plans and lists."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,21 @@ def lines(side: list[Any]) -> str:
         ({"confidence_level": 0.9}, "/confidence_level", "exchange_has_no_interval"),
         ({"power": 0.8}, "/power", "exchange_has_no_interval"),
         ({"test": "bootstrap"}, "/exchange", "exchange_needs_permutation"),
-        ({"sequential": {"scale": 1}}, "/sequential", "not_available"),
+        ({"sequential": {}, "exchange": "both"}, "/sequential", "not_available"),
+        ({"sequential": {}, "statistic": {"average": "runs"}}, "/sequential", "not_available"),
+        ({"sequential": {}, "weights": [1, 2, 3, 4, 5, 6]}, "/sequential", "not_available"),
+        ({"sequential": {}, "u": [[3], *U[1:]]}, "/sequential/scale", "missing"),
+        ({"sequential": {"planned_n": 5}}, "/sequential/planned_n", "exceeded"),
+        (
+            {"sequential": {"planned_n": 9, "max_difference": 1}},
+            "/sequential/max_difference",
+            "not_available",
+        ),
+        (
+            {"sequential": {}, "u": [[1e-30], *U[1:]], "v": [[1e9, 0, 3], *V[1:]]},
+            "/sequential",
+            "not_available",
+        ),
         ({"statistic": "sign"}, "/exchange", "exchange_needs_means"),
         ({"statistic": "signed_rank"}, "/exchange", "exchange_needs_means"),
         ({"statistic": "median_difference"}, "/exchange", "exchange_needs_means"),
@@ -462,3 +477,73 @@ def test_a_mid_p_value_that_equals_alpha_as_a_fraction_decides(
     gate = service.post("/v1/gate", {"kind": "scores", "policy": policy, "request": asked}).json()
     assert gate["verdict"] == verdict
     assert "would decide" not in gate["reason"]
+
+
+def test_e_values_of_reassigned_runs(service: Any) -> None:
+    """By hand: of one item, whose two runs of U are right and whose run of V is wrong, one way in three."""
+    asked = {"u": [[1, 1]], "v": [[0]], "exchange": "runs", "alternative": "greater", "sequential": {}}
+    tilts = [2.0 ** (half / 2) for half in range(-14, 3)]
+    e = sum(3 * math.exp(x) / (math.exp(x) + 2 * math.exp(-x / 2)) for x in tilts) / 17
+    answer = service.post("/v1/tests/scores", asked).json()
+    assert answer["e_value"] == pytest.approx(e, rel=1e-14)
+    assert answer["p_anytime"] == pytest.approx(1 / e, rel=1e-14)
+    assert answer["curtailed"] is None
+    reached = {**asked, "u": [[1, 1]] * 20, "v": [[0]] * 20}
+    assert service.post("/v1/tests/scores", reached).json()["significant"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "swapped", "verdict"),
+    [
+        ("improve", False, "pass"),
+        ("improve", True, "continue"),
+        ("no_regression", True, "fail"),
+        ("no_regression", False, "continue"),
+    ],
+)
+def test_gates_that_look_again_at_reassigned_runs(
+    service: Any, policy: str, swapped: bool, verdict: str
+) -> None:
+    u, v = [[1, 1]] * 9, [[0, 1, 0]] * 9
+    u, v = (v, u) if swapped else (u, v)
+    asked = {
+        "kind": "scores",
+        "policy": policy,
+        "request": {"u": u, "v": v, "exchange": "runs"},
+        "sequential": {"planned_n": 20},
+    }
+    answered = service.post("/v1/gate?fail_status=200", asked).json()
+    (metric,) = answered["metrics"]
+    assert (answered["verdict"], metric["decision"]["procedure"]) == (verdict, "e_value")
+    side = "greater" if policy == "improve" else "less"
+    alone = service.post(
+        "/v1/tests/scores", {**asked["request"], "alternative": side, "sequential": {}}
+    ).json()
+    assert metric["e_value"] == alone["e_value"]
+    low, high = metric["decision"]["p_value_bounds"]
+    assert low <= alone["p_anytime"] <= high
+    waits = service.post("/v1/gate?fail_status=200", {**asked, "sequential": {"planned_n": 9}}).json()
+    assert (waits["verdict"] == "continue") is False
+    for form in ("html", "text", "markdown", "csv", "junit"):
+        shown = service.post(f"/v1/gate?fail_status=200&format={form}", asked)
+        assert verdict in shown.text.lower()
+
+
+def test_a_margin_is_taken_off_every_run_before_its_e_value(service: Any) -> None:
+    u, v = [[3.5, 2], [4, 4.5]], [[1, 0.5, 1], [2, 2.5]]
+    terms = {"policy": "non_inferior", "margin": 0.5, "sequential": {"scale": 5}}
+    request = {"u": u, "v": v, "exchange": "runs"}
+    gate = service.post("/v1/gate?fail_status=200", {"kind": "scores", "request": request, **terms}).json()
+    more = {"u": [[run + 0.5 for run in row] for row in u], "v": v, "exchange": "runs"}
+    asked = {**more, "alternative": "greater", "sequential": {"scale": 5}}
+    assert gate["e_value"] == service.post("/v1/tests/scores", asked).json()["e_value"]
+    missing = {"kind": "scores", "request": request, **terms, "sequential": {}}
+    assert refusal(service.post("/v1/gate", missing)) == ("/sequential/scale", "missing")
+
+
+def test_both_exchanges_offer_one_of_them_with_e_values(service: Any) -> None:
+    asked = {"u": [[1, 1], [0, 1]], "v": [[0, 1], [0, 0]], "exchange": "both", "sequential": {}}
+    choices = service.post("/v1/tests/scores", asked).json()["errors"][0]["choices"]
+    assert [choice["fields"] for choice in choices] == [{"exchange": "items"}, {"exchange": "runs"}]
+    for choice in choices:
+        assert service.post("/v1/tests/scores", {**asked, **choice["fields"]}).json()["e_value"] > 0

@@ -9,27 +9,35 @@ one, as E exp(lambda e d) = cosh(lambda d); item after item it is a martingale, 
 (Ville 1939; de la Pena 1999, *Annals of Probability* 27:537-564; Ramdas, Ruf, Larsson & Koolen 2020, arXiv 2009.03167;
 Koning 2023, arXiv 2310.01153). It depends only on S and on the multiset of the |d_n|, not on the order of the items. G
 = {2**-7, 2**-6.5, ..., 2} / scale; the scale must not come from the data.
+
+Where the runs of an item are reassigned between the systems, its difference T_n has a law of its own, given its runs:
+M_n(lambda) = E exp(lambda T_n) replaces cosh(lambda d_n), and the rest of the argument is the same.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 import numpy as np
 
+from .finite_laws.form import FiniteLaws, Law
+from .finite_laws.tilt import log_moments
 from .lattice import CanonicalForm, Integers, Reals
 from .probability import LN2, LN10, UNIT_ROUNDOFF, Alternative
 
+Form = CanonicalForm | FiniteLaws
 # Tilts are these doubles over the scale; the mean is exactly one however they are rounded.
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2.0) for half in range(-14, 3))
 # Number of terms multiplied before a logarithm is taken; each is at most 2, so nothing overflows.
 _BLOCK = 512
 # Squarings per exponential, for the tilts twice and four times as large.
 _SQUARES = 2
+_SIDES = {"greater": (1,), "less": (-1,), "two-sided": (1, -1)}
 _FIRST_BITS, _MOST_BITS = 128, 2048
 
 
@@ -51,30 +59,49 @@ class EValue:
         return self.log_e / LN10
 
 
-def e_value(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> EValue:
-    """Return E for a sum S = offset + step T with the weights of `form` and the observed value `observed`.
+def e_value(form: Form, observed: int, unit: Fraction, alternative: Alternative) -> EValue:
+    """Return E for a sum S = offset + step T with the weights or laws of `form` and the observed value `observed`.
 
     `unit` turns lattice units into differences over the scale: d_n is +-`step` w_n / 2 * `unit`, as swapping changes
-    the sum by twice the difference. S is centred.
+    the sum by twice the difference. S of weights is centred.
     """
-    if form.nonzero == 0:
+    if form.range == 0:
         return EValue(0.0, 0.0)
-    size = float(unit * form.step) / 2.0
     up = (observed - form.offset) // form.step  # the observed T; T - W is the part with flipped signs
     ends = {"greater": (up,), "less": (form.range - up,), "two-sided": (up, form.range - up)}[alternative]
-    logs, errors = [], []
+    size = float(unit * form.step)
+    parts = (
+        _of_signs(form, ends, size / 2.0)
+        if isinstance(form, CanonicalForm)
+        else _of_laws(form, up, size, _SIDES[alternative])
+    )
+    logs, errors = zip(*parts, strict=True)
+    peak = max(logs)
+    total = math.fsum(math.exp(value - peak) for value in logs)
+    log_e = peak + math.log(total / len(logs))
+    return EValue(log_e, max(errors) + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(log_e)))
+
+
+def _of_signs(form: CanonicalForm, ends: tuple[int, ...], size: float) -> Iterator[tuple[float, float]]:
+    """Yield the logarithms of the terms of E and bounds on their absolute errors; half a step is `size` scales."""
     again = np.flatnonzero(form.counts > 1)
     for tilt, terms in zip(GRID, _terms(form.weights, size), strict=True):
         # log(exp(l S) / prod cosh(l d)) = 2 l (T - W) d + n ln 2 - sum c log(1 + exp(-2 l d)).
         decays, slack = _log_product(form, terms, again)
         for end in ends:
             down = 2.0 * tilt * size * float(form.range - end)
-            logs.append(form.nonzero * LN2 - decays - down)
-            errors.append(slack + UNIT_ROUNDOFF * (6.0 * down + 3.0 * form.nonzero))
-    peak = max(logs)
-    total = math.fsum(math.exp(value - peak) for value in logs)
-    log_e = peak + math.log(total / len(logs))
-    return EValue(log_e, max(errors) + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(log_e)))
+            error = slack + UNIT_ROUNDOFF * (6.0 * down + 3.0 * form.nonzero)
+            yield form.nonzero * LN2 - decays - down, error
+
+
+def _of_laws(form: FiniteLaws, up: int, size: float, sides: Sequence[int]) -> Iterator[tuple[float, float]]:
+    """Yield the same for the laws of reassigned runs; a step is `size` scales."""
+    for tilt, side in itertools.product(GRID, sides):
+        theta = side * tilt * size
+        moments, sizes = log_moments(form, theta)
+        # Values that matter have chances of at least exp(-theta value) times a term of `sizes`.
+        error = 32.0 * UNIT_ROUNDOFF * (sizes + abs(theta) * form.range)
+        yield math.fsum([theta * up, *(-moments).tolist()]), error
 
 
 def _terms(weights: Integers, size: float) -> Iterator[Reals]:
@@ -104,7 +131,7 @@ def _log_product(form: CanonicalForm, terms: Reals, again: Integers) -> tuple[fl
 
 
 def reaches(
-    form: CanonicalForm,
+    form: Form,
     observed: int,
     unit: Fraction,
     alternative: Alternative,
@@ -132,17 +159,22 @@ def reaches(
     return True
 
 
-def _ball(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> flint.arb:
-    """Return E in ball arithmetic (Johansson 2017, Arb)."""
-    exact = unit * form.step / 2
+def _ball(form: Form, observed: int, unit: Fraction, alternative: Alternative) -> flint.arb:
+    """Return E in ball arithmetic (Johansson 2017, Arb); a sign is the law of 0 and the weight."""
+    exact = unit * form.step
     size = flint.arb(exact.numerator) / exact.denominator
     up = (observed - form.offset) // form.step
-    sides = {"greater": (1,), "less": (-1,), "two-sided": (1, -1)}[alternative]
+    laws = (
+        form.laws
+        if isinstance(form, FiniteLaws)
+        else tuple(Law((0, weight), (1, 1)) for weight in form.weights.tolist())
+    )
     total = flint.arb(0)
-    for tilt in GRID:
+    for tilt, side in itertools.product(GRID, _SIDES[alternative]):
+        theta = flint.arb(side * tilt) * size
         product = flint.arb(1)
-        for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
-            product *= (flint.arb(tilt) * size * weight).cosh() ** count
-        for side in sides:
-            total += (flint.arb(tilt) * size * (side * (2 * up - form.range))).exp() / product
-    return total / (len(GRID) * len(sides))
+        for law, count in zip(laws, form.counts.tolist(), strict=True):
+            terms = (ways * (theta * value).exp() for value, ways in zip(law.values, law.ways, strict=True))
+            product *= (sum(terms, flint.arb(0)) / law.total) ** count
+        total += (theta * up).exp() / product
+    return total / (len(GRID) * len(_SIDES[alternative]))

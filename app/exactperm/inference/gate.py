@@ -57,7 +57,7 @@ from .options import Options, Sequential, members
 from .paired import Prepared, finish, prepare
 from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
-from .sequential import SequentialTest, sequential_test
+from .sequential import SequentialTest, runs_sequential_test, sequential_test
 from .slices import AdjustedSlices, PlannedSlices, SliceTest, planned_slices
 from .target import TargetTest, target_test
 from .verdict import (
@@ -159,9 +159,9 @@ class AnytimeTest:
     def run(self) -> Outcome:
         """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
         e_value = self.test.e_value()
-        largest = self.test.form.step * self.test.form.range // 2
         # The sum with every difference on the side of the alternative.
-        most = self.test.e_value(largest if self.question.alternative == "greater" else -largest)
+        form, up = self.test.form, self.question.alternative == "greater"
+        most = self.test.e_value(form.offset + form.step * form.range * up)
         low, high = _inverse(e_value.log_e + e_value.error), _inverse(e_value.log_e - e_value.error)
         if low < SMALLEST_NORMAL:
             low = 0.0  # a subnormal double has not the digits of its logarithm
@@ -199,8 +199,12 @@ def anytime_test(
     if terms.policy == "equivalent":
         detail = "There is no e-value of equivalence: leave sequential out, or choose another policy."
         raise InvalidTest.at("/sequential", "not_available", detail)
-    assert not isinstance(prepared.test.problem, Runs)
-    test = sequential_test(prepared.test.problem, sequential, question.alternative, question.difference)
+    asked = sequential, question.alternative, question.difference
+    problem = prepared.test.problem
+    if isinstance(problem, Runs):
+        test = runs_sequential_test(problem, prepared.data, prepared.spec, *asked)
+    else:
+        test = sequential_test(problem, *asked)
     return AnytimeTest(question, test, terms.alpha)
 
 

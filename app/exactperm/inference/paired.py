@@ -73,7 +73,7 @@ from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .runs import GENERALISES_TO, BothTest, runs_test
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
-from .sequential import SequentialTest, sequential_test
+from .sequential import SequentialTest, runs_sequential_test, sequential_test
 from .several_systems import systems_test
 from .slices import PlannedSlices, SliceTest, planned_slices, refuse_for_slices
 from .warnings import Dust, data_warnings, planned_dust, warnings_of
@@ -469,7 +469,7 @@ def prepare(
     # Averages are recognised at the end or at the top.
     warned = data_warnings(data if data.pairing is as_sent else replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
-    sequential = None if options.sequential is None else _sequential(test, options, fillings, original)
+    sequential = None if options.sequential is None else _sequential(test, options, fillings, original, spec)
     slices = None
     if data.pairing.slices is not None:
         refuse_for_slices(options, gaps=fillings is not None)
@@ -514,7 +514,7 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
 
 
 def _sequential(
-    test: PlannedTest, options: Options, fillings: Fillings | None, data: Paired
+    test: PlannedTest, options: Options, fillings: Fillings | None, data: Paired, spec: StatisticSpec
 ) -> SequentialTest:
     assert options.sequential is not None
     if options.test == "bootstrap" or options.significance == "mid_p" or fillings is not None:
@@ -529,7 +529,8 @@ def _sequential(
     if isinstance(data, Scores) and data.correction is not None:
         detail = "Coefficients change with every new item, so that a corrected difference has no e-value: leave sequential out."
         raise InvalidTest.at("/sequential", "not_available", detail)
-    assert not isinstance(test.problem, Runs)
+    if isinstance(test.problem, Runs):
+        return runs_sequential_test(test.problem, data, spec, options.sequential, options.alternative)
     return sequential_test(test.problem, options.sequential, options.alternative)
 
 

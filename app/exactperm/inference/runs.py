@@ -21,6 +21,7 @@ from ..engine.finite_laws.form import CoarseLaws, FiniteLaws, coarse_region, reg
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.probability import SMALLEST, Region, mid_p
 from ..errors import InvalidTest
+from ..statistics.columns import EXCHANGE_RUNS
 from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.reducers import Problem
 from ..statistics.runs import WITHOUT_RUNS, Runs, reduce_runs, require_runs
@@ -229,6 +230,6 @@ def refuse_beside_runs(options: Options) -> None:
         if getattr(options, name) is not None:
             detail = f"A test that exchanges runs has no confidence interval and no power: leave {name} or exchange out."
             raise InvalidTest.at(f"/{name}", "exchange_has_no_interval", detail, WITHOUT_RUNS)
-    if options.sequential is not None:
-        detail = "E-values are for the test that exchanges items: leave sequential or exchange out."
-        raise InvalidTest.at("/sequential", "not_available", detail, WITHOUT_RUNS)
+    if options.sequential is not None and options.exchange == "both":
+        detail = "E-values are for exchanging items or runs, not both: choose one of them, or leave sequential out."
+        raise InvalidTest.at("/sequential", "not_available", detail, (*WITHOUT_RUNS, EXCHANGE_RUNS))

@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..answers.test import Alternative, SequentialRecord
-from ..engine.e_value import EValue, e_value, reaches
+from ..engine.e_value import EValue, Form, e_value, reaches
+from ..engine.finite_laws.form import FiniteLaws
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
 from ..engine.one_sum.methods import fft_cost
@@ -21,7 +22,9 @@ from ..engine.power.parts import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
 from ..statistics.effects import Additive
-from ..statistics.reducers import Problem
+from ..statistics.paired import Paired, StatisticSpec
+from ..statistics.reducers import Problem, reduce
+from ..statistics.runs import ROUNDED, Runs, reduce_runs, require_runs
 from ..statistics.scores import NotShiftableError, shifted
 from .options import Sequential
 
@@ -29,6 +32,7 @@ POINTER = "/sequential"
 # Statistics whose effects are differences of items, u - v over the number of items, or the differences themselves.
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match", "token_accuracy"})
 _DIFFERENCES = _MEANS | {"sum_difference", "sign"}
+_MARGIN_OF_SUM = "A margin of a sum changes with the number of items: use mean_difference."
 # Beyond this many scales, logarithms of e-values are not doubles.
 _MOST_SCALES = 10**100
 # Seventeen tilts of every size, in doubles and in ball arithmetic.
@@ -46,9 +50,9 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """The sign flips of a sum: the swapping units' differences, in units of `unit`; `observed` is their sum."""
+    """The sign flips of a sum, or the reassigned runs: the swapping units' differences, in units of `unit`; `observed` is their sum."""
 
-    form: CanonicalForm
+    form: Form
     observed: int
     unit: Fraction
     items: int
@@ -59,8 +63,7 @@ class SequentialTest:
     @property
     def seconds(self) -> float:
         """Predicted time of the e-value, and of the tests of both extreme completions."""
-        sizes = len(self.form.weights)
-        seconds = _SECONDS + _SECONDS_PER_SIZE * sizes
+        seconds = _SECONDS + _SECONDS_PER_SIZE * self._sizes
         return (
             seconds
             if self.rest is None
@@ -70,7 +73,11 @@ class SequentialTest:
     @property
     def longest_seconds(self) -> float:
         """The exact comparison, if doubles do not tell on which side of 1 / alpha the e-value is."""
-        return self.seconds + _BALL_SECONDS_PER_SIZE * len(self.form.weights)
+        return self.seconds + _BALL_SECONDS_PER_SIZE * self._sizes
+
+    @property
+    def _sizes(self) -> int:
+        return self.form.values.size if isinstance(self.form, FiniteLaws) else len(self.form.weights)
 
     def e_value(self, observed: int | None = None) -> EValue:
         """The e-value, of another sum of the same sizes if one is given, with that of earlier batches multiplied in."""
@@ -121,6 +128,7 @@ class SequentialTest:
     def _completed(self, each: Fraction) -> tuple[CanonicalForm, int]:
         """The sum with all items to come at one difference, in integers of a finer unit, and its observed value."""
         assert self.rest is not None
+        assert isinstance(self.form, CanonicalForm)
         left, step = self.rest.items, each / self.unit
         fine, more = step.denominator, abs(step.numerator)
         sizes = np.append(self.form.weights * (self.form.step // 2 * fine), more)
@@ -161,7 +169,48 @@ def sequential_test(
     weighing = additive.items if additive.sizes is None else exact_total(additive.sizes)
     unit = additive.unit * (weighing if additive.name in _MEANS else 1)
     largest = int(np.abs(additive.stay).max(initial=0)) * unit
-    if terms.scale is None and (additive.clusters is not None or difference or largest > 1):
+    _require_terms(terms, additive.items, largest, scaled=additive.clusters is not None or bool(difference))
+    rest = _rest(additive, unit, terms, difference)
+    return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, terms, rest)
+
+
+def runs_sequential_test(
+    problem: Runs,
+    data: Paired,
+    spec: StatisticSpec,
+    terms: Sequential,
+    alternative: Alternative,
+    difference: Fraction = Fraction(0),
+) -> SequentialTest:
+    """The test behind an e-value of reassigned runs: that of the items if all have one run; raises InvalidTest."""
+    if difference and spec.name == "sum_difference":
+        raise _refusal("not_available", _MARGIN_OF_SUM)
+    if difference:
+        problem = reduce_runs(require_runs(data, spec.name), spec, difference)
+    if problem.samples in {None, (problem.items, problem.items)}:
+        return sequential_test(reduce(data, spec), terms, alternative, difference)
+    assert problem.samples is not None
+    if problem.coarse is not None:
+        detail = "These runs cannot be summed exactly: round them (`decimals`)."
+        raise InvalidTest.at(POINTER, "not_available", detail, ROUNDED)
+    pooled = spec.parameters.get("average") == "runs" and spec.name in _MEANS
+    if pooled and problem.samples[0] != problem.samples[1]:
+        detail = "The share of an item in the means over all runs changes with every new item, so that unequal numbers have no e-value: average over items."
+        raise _refusal("not_available", detail)
+    # Of equal numbers it is U's sum of runs less V's, whatever comes later.
+    unit = problem.unit * (problem.samples[0] if pooled else problem.items if spec.name in _MEANS else 1)
+    if terms.planned_n is not None and terms.max_difference is not None:
+        detail = "How many runs the items to come have is unknown: leave max_difference out."
+        raise InvalidTest.at(f"{POINTER}/max_difference", "not_available", detail)
+    most = max((max(law.mean, law.top - law.mean) for law in problem.form.laws), default=Fraction(0))
+    scaled = problem.clusters is not None or bool(difference)
+    _require_terms(terms, problem.items, most * problem.form.step * unit, scaled=scaled)
+    return SequentialTest(problem.form, problem.observed, unit, problem.items, alternative, terms)
+
+
+def _require_terms(terms: Sequential, items: int, largest: Fraction, *, scaled: bool) -> None:
+    """Refuse a missing scale, one that is too small, and more items than planned; raises InvalidTest."""
+    if terms.scale is None and (scaled or largest > 1):
         detail = (
             "Give the scale of differences, chosen before seeing data: it is needed with clusters or a "
             "margin, or if a difference can exceed 1. The largest possible difference, such as 100 for "
@@ -174,11 +223,9 @@ def sequential_test(
             "difference."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "out_of_range", detail)
-    if terms.planned_n is not None and terms.planned_n < additive.items:
-        detail = f"There are already {additive.items:,} items, more than planned."
+    if terms.planned_n is not None and terms.planned_n < items:
+        detail = f"There are already {items:,} items, more than planned."
         raise InvalidTest.at(f"{POINTER}/planned_n", "exceeded", detail)
-    rest = _rest(additive, unit, terms, difference)
-    return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, terms, rest)
 
 
 def _rest(additive: Additive, unit: Fraction, terms: Sequential, difference: Fraction) -> Rest | None:
@@ -214,8 +261,7 @@ def _differences(problem: Problem, difference: Fraction) -> Additive:
         )
         raise _refusal("not_available", detail)
     if difference and problem.name == "sum_difference":
-        detail = "A margin of a sum changes with the number of items: use mean_difference."
-        raise _refusal("not_available", detail)
+        raise _refusal("not_available", _MARGIN_OF_SUM)
     if difference:
         try:
             problem = shifted(problem, difference)

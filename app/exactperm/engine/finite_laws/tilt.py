@@ -80,13 +80,19 @@ def exponent(form: FiniteLaws, theta: float, target: int) -> tuple[float, float]
     """Return K(theta) - theta * target and a bound on its absolute error; theta is an exact double."""
     if theta == 0.0:
         return 0.0, 0.0
-    tilted = form.log_chances + theta * form.values
-    peaks = tilted.max(axis=1)
-    terms = form.counts * (peaks + np.log(np.exp(tilted - peaks[:, None]).sum(axis=1)))
-    sizes = float(form.counts @ (np.abs(peaks) + 1.0)) + abs(theta * target)
+    terms, sizes = log_moments(form, theta)
+    sizes += abs(theta * target)
     if sizes > _BALL_EXPONENT:
         return _exponent_by_ball_arithmetic(form, theta, target)
     return math.fsum([*terms.tolist(), -theta * target]), 16.0 * UNIT_ROUNDOFF * sizes
+
+
+def log_moments(form: FiniteLaws, theta: float) -> tuple[Reals, float]:
+    """Return the laws' shares of K(theta), shape (G,), and the size of the numbers whose roundings they have."""
+    tilted = form.log_chances + theta * form.values
+    peaks = tilted.max(axis=1)
+    terms = form.counts * (peaks + np.log(np.exp(tilted - peaks[:, None]).sum(axis=1)))
+    return terms, float(form.counts @ (np.abs(peaks) + 1.0))
 
 
 def _exponent_by_ball_arithmetic(form: FiniteLaws, theta: float, target: int) -> tuple[float, float]:
