@@ -115,7 +115,7 @@ def test_a_floor_that_is_a_rounded_quotient_is_its_count(service: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "pointer", "code"),
     [
-        ({"design": {"kind": "runs", "v": [[1, 0.5]]}, "solve": "floor"}, "/design/v", "not_right_or_wrong"),
+        ({"design": {"kind": "runs", "v": [[1, 0.5]]}, "solve": "floor"}, "/design/v/0/1", "not_right_or_wrong"),
         ({"design": {"kind": "runs", "v": 0.5}, "solve": "floor"}, "/design/v", "chance_or_runs"),
         ({"design": {"kind": "runs"}, "solve": "floor"}, "/design", "incomplete"),
         ({"design": {"kind": "runs", "v": [[1]]}, "solve": "n"}, "/solve", "solve_needs_runs"),
