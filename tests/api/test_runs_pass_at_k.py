@@ -1,5 +1,6 @@
 """pass@k and pass^k of `k` runs at every entrance, with refusals and their places."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,29 @@ def test_a_threshold_of_pass_rates(service: Any) -> None:
     answer = service.post("/v1/gate", asked).json()
     assert answer["metrics"][0]["test"]["statistic"]["u"] == pytest.approx((4 + 5 / 6 - 1 / 2) / 5)
     assert answer["metrics"][0]["decision"]["procedure"] == "convex_bound"
+
+
+def test_rates_that_all_but_coincide_are_bounded_and_pass_no_gate(service: Any) -> None:
+    # pass@50 of 100 runs: the rates of all likely numbers of right runs are equal to 28 digits, as no lattice is.
+    chance = random.Random(3)
+    u, v = ([[chance.randint(0, 1) for _ in range(100)] for _ in range(2)] for _ in "uv")
+    asked = {"u": u, "v": v, "statistic": {**OF_TWO, "k": 50}, "exchange": "runs"}
+    exact = service.post("/v1/tests/scores", asked).json()
+    assert exact["method"]["name"] == "enumeration"
+    drawn = service.post("/v1/tests/scores", {**asked, "method": "monte_carlo"}).json()
+    low, high = drawn["p_value_bounds"]
+    assert low <= exact["p_value"] <= high
+    assert {"scores_rounded", "sampled"} <= {warning["code"] for warning in drawn["warnings"]}
+    gate = {"kind": "scores", "policy": "no_regression", "on_inconclusive": "fail"}
+    decided = service.post("/v1/gate", {**gate, "request": {**asked, "method": "monte_carlo"}})
+    assert decided.json()["verdict"] == "inconclusive"
+
+
+def test_long_rates_have_no_picture(service: Any) -> None:
+    chance = random.Random(3)
+    u, v = ([[chance.randint(0, 1) for _ in range(60)] for _ in range(20)] for _ in "uv")
+    answer = service.post(
+        "/v1/tests/scores", {"u": u, "v": v, "statistic": {**OF_TWO, "k": 30}, "exchange": "runs"}
+    ).json()
+    assert answer["p_value_bounds"][0] <= answer["p_value"] <= answer["p_value_bounds"][1]
+    assert answer["null"]["quantiles"] is None

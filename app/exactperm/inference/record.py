@@ -57,6 +57,8 @@ _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
 # Windows of finite laws that are longer are drawn from rounded laws, in about this time.
 _MOST_SHOWN, _ROUNDED_S = 1 << 20, 0.05
+# Windows of rounded laws that are longer still: hundreds of standard deviations.
+_MOST_SHOWN_ROUNDED = 1 << 21
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
 # Slower pictures are drawn from weights rounded to 1/2048 of a standard deviation.
@@ -116,7 +118,7 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
 
 
 def null_of_laws(form: FiniteLaws, unit: Fraction, detail: PmfDetail) -> NullRecord:
-    """The same of t = unit * S, S a sum of finite laws."""
+    """The same of t = unit * S, S a sum of finite laws; no quantiles and masses where nearly all ways are within a tiny part of its range."""
     low, high = form.offset, form.offset + form.step * form.range
     mean = float(unit * (form.offset + form.step * form.mean))
     sd = times_double(form.step * math.sqrt(form.variance), unit)
@@ -125,6 +127,8 @@ def null_of_laws(form: FiniteLaws, unit: Fraction, detail: PmfDetail) -> NullRec
         return NullRecord(mean, sd, *ends, None, None, None)
     if window_length(form) > _MOST_SHOWN:
         form = rounded(form, STEPS_PER_SD).form
+        if window_length(form) > _MOST_SHOWN_ROUNDED:
+            return NullRecord(mean, sd, *ends, None, None, None)
     if abs(form.offset) + form.step * form.range >= MAX_TOTAL:
         # For the picture, of rounded laws: within half a step.
         unit, form = unit * form.step, replace(form, offset=round(Fraction(form.offset, form.step)), step=1)

@@ -206,7 +206,9 @@ def coarse_laws(
         variances.append(count * float(spread))
     units = sum(count for law, count in laws if len(law) > 1)
     fourth = error / (2 * units) if units else Fraction(0)
-    step = unit * max(int(math.sqrt(math.fsum(variances)) / unit / steps), int(fourth / unit), 1)
+    # The largest sum of values fits, also where nearly all of a law is on few of them.
+    fits = sum(count * (max(law) - min(law)) for law, count in laws) // (unit * (MAX_TOTAL >> 1)) + 1
+    step = unit * max(int(math.sqrt(math.fsum(variances)) / unit / steps), int(fourth / unit), fits)
     twice, rounded = 0, list[tuple[Mapping[int, int], int]]()
     for law, count in laws:
         ends = min(law) + max(law)

@@ -361,9 +361,9 @@ def _id_of_vote(source: Source, path: str, row: Object, index: int) -> str | int
     names = [name for name in IDS if name in row]
     if not names:
         return index
-    for name in names:
-        if isinstance(row[name], str | int) and row[name] != "":
-            return row[name]
+    for key in map(row.get, names):
+        if isinstance(key, str | int) and key != "":
+            return key
     detail = f"this vote has no {names[0]}: give it that of its question, or leave the ids of all votes out."
     raise source.refused(path, "no_id", detail, names[0])
 
