@@ -181,6 +181,31 @@ def test_a_table_has_the_answer_of_the_same_battles(service: Any, form: str, tmp
     assert exactperm.preferences(rows, "gpt-4", "koala-13b").id == answer["id"]
 
 
+def test_a_table_of_battles_is_a_board_of_those_that_met(service: Any, tmp_path: Any) -> None:
+    rows = arena(random.Random(5), 80)
+    columns = ("question_id", "model_a", "model_b", "winner")
+    path = tmp_path / "battles.csv"
+    path.write_text(
+        "\n".join(
+            ",".join(str(one[name]) for name in columns)
+            for one in [dict(zip(columns, columns, strict=True)), *rows]
+        ),
+        encoding="utf-8",
+    )
+    printed = CliRunner().invoke(cli, ["compare", str(path), "--format", "json"])
+    assert printed.exit_code == 0, printed.output
+    answer = service.post(
+        "/v1/compare", {"kind": "preferences", "battles": rows, "compare": "all_pairs"}
+    ).json()
+    pairs = [
+        {(one["u"], one["v"]): one["p_value"] for one in board["pairs"]}
+        for board in (json.loads(printed.stdout), answer)
+    ]
+    assert pairs[0] == pairs[1] != {}
+    explicit = CliRunner().invoke(cli, ["compare", str(path), "--on-missing", "error"])
+    assert explicit.exit_code == 2
+
+
 def test_two_models_need_no_names_and_more_ask_which(service: Any) -> None:
     battles = [battle(n, "new", "old", "model_a") for n in range(6)]
     assert ask(service, battles)["names"] == {"u": "new", "v": "old"}

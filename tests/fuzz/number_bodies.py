@@ -27,6 +27,7 @@ def keyed(column: list[Any]) -> dict[str, Any]:
 
 
 SCORES: dict[str, Any] = {"u": U, "v": V}
+RUNS: dict[str, Any] = {"u": [[1, 0, 1], [1, 1, 1], [0, 1, 0]], "v": [[0, 0, 1], [1, 0, 1], [0, 0, 0]]}
 TESTS: dict[str, list[dict[str, Any]]] = {
     "scores": [
         {**SCORES, **ASKED, "confidence_level": 0.9, "power": 0.8, "ids": IDS},
@@ -36,6 +37,8 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"u": [[1, 0], [0.5], [1]], "v": [[0, 1], [0.5], [0]], "statistic": {"name": "mean_difference"}},
         {"u": keyed(U), "v": keyed(V), "clusters": keyed(CODES), "weights": keyed(IDS)},
         {"u": {"a": [1, 0], "b": [2]}, "v": {"a": [0, 1], "b": [1]}},
+        {**RUNS, "statistic": {"name": "mean_difference", "repeats": "any", "k": 2}},
+        {**RUNS, "statistic": "mean_difference", "repeats": "all", "k": 2, "exchange": "runs"},
         {**SCORES, "statistic": {"name": "quantile_difference", "q": 0.25}},
         {**SCORES, "statistic": "quantile_difference", "q": 0.25},
         {"u": [0.333, 1, 0.667], "v": [0, 0.667, 0.667], "statistic": {"unit": 0.333}},
@@ -176,6 +179,7 @@ def with_gold() -> Iterator[dict[str, Any]]:
 
 def boards() -> Iterator[dict[str, Any]]:
     """Requests for boards of one data set, and of two."""
+    yield {"kind": "scores", "systems": {"A": RUNS["u"], "B": RUNS["v"]}, "repeats": "any", "k": 2}
     yield from BOARDS
     labels: dict[str, Any] = {"kind": "predictions", **GOLD_BOARD}
     yield {**labels, "statistic": "f1", "average": "macro", "labels": [0, 1]}
@@ -232,6 +236,9 @@ def powers() -> Iterator[dict[str, Any]]:
     yield {"design": {"kind": "binary", "u": 0.83, "v": 0.8, "correlation": 0.5}, "solve": "power", "n": 90}
     for runs in ([[1, 0, 1], [1, 1]], [1, 0, 1], {"a": [1, 0], "b": [1]}, {"a": 1, "b": 0}):
         yield {"design": {"kind": "runs", "v": runs}, "solve": "false_alarm", "floor": 0.5}
+    of_runs = {"kind": "pilot", "request_kind": "scores", "request": RUNS}
+    yield {"design": of_runs, "solve": "n", "effect": 0.2, "runs_per_item": 5}
+    yield {"design": of_runs, "solve": "n", "effect": 0.2, "item_cost": 2.5}
     for kind in TESTS:
         pilot = {"kind": "pilot", "request_kind": kind, "request": pilot_of(kind)}
         yield {"design": pilot, "solve": "effect", "power": 0.8}

@@ -197,6 +197,8 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
         choices = fields.choices("predictions")
     else:
         choices = fields.choices("scores")
+        if format_ == "votes" and "on_missing" not in choices.model_fields_set:
+            choices = choices.model_copy(update={"on_missing": "pairwise"})  # a battle is of two
         holds = many_systems.read(source, format_, options, fields.systems)
     notes += holds.notes
     read = ReadingRecord(format_, guessed is not None, tuple(notes))
