@@ -547,3 +547,21 @@ def test_both_exchanges_offer_one_of_them_with_e_values(service: Any) -> None:
     assert [choice["fields"] for choice in choices] == [{"exchange": "items"}, {"exchange": "runs"}]
     for choice in choices:
         assert service.post("/v1/tests/scores", {**asked, **choice["fields"]}).json()["e_value"] > 0
+
+
+@pytest.mark.parametrize("names", [("1", "2"), ("a", "b"), ("", "2"), ("r-1", "r-2")])
+def test_runs_of_a_wide_table_may_have_any_names(names: tuple[str, str], tmp_path: Path) -> None:
+    first, second = names
+    rows = f"1,{first},1,0\n1,{second},0,0\n2,{first},1,1\n2,{second},1,0\n"
+    path = tmp_path / "runs.csv"
+    path.write_text(f"id,run,u,v\n{rows}", encoding="utf-8")
+    answer = json.loads(run("test", str(path), "--exchange", "runs", "--format", "json").stdout)
+    assert answer["repeats"]["u"]["samples"] == answer["repeats"]["v"]["samples"] == 4
+    assert answer["statistic"]["observed"] == 0.5
+
+
+def test_a_run_of_an_item_twice_is_told_from_a_table_without_runs(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    for column, words in (("run", 'the values of "run" of an item'), ("other", "say so in a column run")):
+        path.write_text(f"id,{column},u,v\n1,1,1,0\n1,1,1,0\n", encoding="utf-8")
+        assert words in " ".join(run("test", str(path)).output.split())

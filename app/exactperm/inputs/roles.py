@@ -204,7 +204,8 @@ def system_of(frame: Frame, options: ReaderOptions) -> str | None:
     column = frame.chosen("system_column", options.system_column, names.SYSTEM)
     if options.system_column is None and column is not None and not _names_systems(frame, column):
         return None
-    run = frame.find(("run",)) if column is None else None
+    both = frame.find(("u",)) is not None and frame.find(("v",)) is not None
+    run = frame.find(("run",)) if column is None and not both else None
     return run if run is not None and not frame.is_whole(run) else column
 
 

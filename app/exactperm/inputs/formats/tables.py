@@ -273,7 +273,11 @@ def _twice(frame: Frame, ids: Sequence[str], rows: Rows, key: Key, system: str |
             "the id, with the item as cluster."
         )
         return frame.refused(row, "", "duplicate_value", detail)
-    detail = f"the id {quoted(one)} is already at {where}; ids must be unique. If they are runs, say so in a column run."
+    run = frame.find(RUN)
+    ways = "ids must be unique. If they are runs, say so in a column run."
+    if run is not None:
+        ways = f"ids must be unique, or the values of {quoted(run)} of an item."
+    detail = f"the id {quoted(one)} is already at {where}; {ways}"
     of_board = frame.source.is_body or system is not None
     column = key.columns[0] if of_board and len(key.columns) == 1 else ""
     return frame.refused(row, column, "duplicate_id", detail)
