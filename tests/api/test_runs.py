@@ -506,7 +506,7 @@ def test_gates_that_look_again_at_reassigned_runs(
 ) -> None:
     u, v = [[1, 1]] * 9, [[0, 1, 0]] * 9
     u, v = (v, u) if swapped else (u, v)
-    asked = {
+    asked: dict[str, Any] = {
         "kind": "scores",
         "policy": policy,
         "request": {"u": u, "v": v, "exchange": "runs"},

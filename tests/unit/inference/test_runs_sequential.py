@@ -68,7 +68,7 @@ def oracle(u: Rows, v: Rows, spec: dict[str, Any], side: str, codes: list[int]) 
 
 
 def case(draw: random.Random) -> tuple[Rows, Rows, dict[str, Any], list[int]]:
-    values = draw.choice([[0, 1], [0, 1], [0, 1, 2], [0.1, 0.25, 0.5, 1]])
+    values: list[Any] = draw.choice([[0, 1], [0, 1], [0, 1, 2], [0.1, 0.25, 0.5, 1]])
     spec = draw.choice(SPECS)
     items = draw.choice([1, 2, 2, 3])
     numbers = [(draw.randint(1, 3), draw.randint(1, 2)) for _ in range(items)]
@@ -82,6 +82,8 @@ def case(draw: random.Random) -> tuple[Rows, Rows, dict[str, Any], list[int]]:
     elif min(values) == 0 == max(values) - 1 and set(codes) == set(range(len(codes))) and draw.random() < 0.3:
         numbers = [(n + 1, m + 1) for n, m in numbers[:2]]
         codes, spec = codes[:2], {"repeats": draw.choice(["any", "all"]), "k": 2}
+    u: Rows
+    v: Rows
     u, v = ([[draw.choice(values) for _ in range(pair[at])] for pair in numbers] for at in (0, 1))
     return u, v, spec, codes
 
