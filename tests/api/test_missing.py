@@ -121,6 +121,7 @@ def test_a_gate_reports_whether_missing_outcomes_decide(service: Any) -> None:
         ({"u": [1, None], "v": [None, 1], "on_missing": "bounds"}, "/u", "no_common_ids"),
         ({"u": [7, None], "v": [0, 1], "on_missing": "bounds"}, "/missing_range", "scores_outside_range"),
         ({"u": [1, None], "v": [0, 1], "on_missing": "bounds", "missing_range": [1, 0]}, "/missing_range", "not_a_range"),
+        ({"u": [1, None], "v": [0, 1], "on_missing": "bounds", "missing_range": [0, 10**400]}, "/missing_range", "not_a_range"),
         ({"u": [1, 0], "v": [0, 1], "missing_range": [0, 1]}, "/missing_range", "redundant"),
         ({"u": [1, None], "v": [0, 1], "on_missing": "bounds", "weights": [1, 2]}, "/weights", "no_missing_bounds"),
         (

@@ -197,6 +197,7 @@ def test_several_metrics_are_adjusted_together(service: Any) -> None:
         ({"u": SCORES}, "/range", "range_missing"),
         ({"u": SCORES, "range": [0, 0.8], "threshold": 0.7}, "/request/u/2", "outside_range"),
         ({"u": SCORES, "range": [1, 0]}, "/range", "not_a_range"),
+        ({"u": SCORES, "range": [-(10**400), 1]}, "/range", "not_a_range"),
         ({"threshold": 1.5}, "/threshold", "out_of_range"),
         ({"margin": 0.1}, "/margin", "margin_not_available"),
         ({"v": RIGHT}, "/request/v", "baseline_not_expected"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, TypeAlias, cast, get_args
@@ -237,7 +238,8 @@ def _key_column(value: Any) -> Any:
 
 def _range(value: Any) -> tuple[float, float]:
     ends = value.tolist() if type(value) is np.ndarray else value
-    numbers = type(ends) is list and len(ends) == 2 and all(type(end) in {int, float} for end in ends)
+    pair = type(ends) is list and len(ends) == 2 and all(type(end) in {int, float} for end in ends)
+    numbers = pair and all(abs(end) <= sys.float_info.max for end in ends)
     if not numbers or not 0 < float(ends[1]) - float(ends[0]) < math.inf:
         raise _refusal("not_a_range", "Give two numbers, the smaller one first, such as [0, 100].")
     return ends[0], ends[1]
