@@ -25,13 +25,13 @@ WINNERS = {"model_a": 1.0, "model_b": 0.0, "tie": 0.5, "tie (bothbad)": 0.5, "bo
 
 @dataclass(frozen=True, slots=True)
 class Battles:
-    """Columns of battles; `ids` are numbers unless they are `given`, and `shares` those of the first model, shape (n,)."""
+    """Columns of battles; `ids` are numbers unless `has_ids`, and `shares` those of the first model, shape (n,)."""
 
     ids: list[str]
     first: list[str]
     second: list[str]
     shares: NDArray[np.float64]
-    given: bool
+    has_ids: bool
 
     @property
     def models(self) -> list[str]:
@@ -53,7 +53,7 @@ class Battles:
         (ids, codes, of_u), (_, _, of_v) = (self._by_question(name, rows, keys) for name in (u, v))
         positions = np.zeros((len(ids), 3), dtype=np.int64)
         np.add.at(positions, (codes, (2 * self.shares[rows]).astype(np.int64)), 1)
-        pairing = Pairing(by_id=True, matched=len(ids), ids=ids) if self.given else Pairing()
+        pairing = Pairing(by_id=True, matched=len(ids), ids=ids) if self.has_ids else Pairing()
         return Scores(of_u, of_v, pairing, positions=positions)
 
     def board(self) -> dict[str, ById]:
@@ -111,4 +111,4 @@ def battles_of(records: Sequence[Any]) -> Battles:
     texts = list(map(str, mapped(lambda pointer: f"{pointer}/{key}", keys_of, ids)))
     first, second = ([record[name] for record in records] for name in ("model_a", "model_b"))
     shares = np.array([WINNERS[record["winner"]] for record in records])
-    return Battles(texts, first, second, shares, given=key is not None)
+    return Battles(texts, first, second, shares, has_ids=key is not None)

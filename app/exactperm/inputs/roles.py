@@ -83,7 +83,7 @@ class Places:
 
     @property
     def beside(self) -> frozenset[str | None]:
-        """The columns that are no key."""
+        """The columns beside the key."""
         return frozenset((self.cluster, self.weight, self.slices))
 
 
